@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retsu::bench {
+
+// One program, one run: figures of one table may be compared with each other, not with those of another run.
+struct Options {
+  std::int64_t most_tasks = 10'000'000;
+};
+
+struct Suite {
+  std::string_view name;
+  std::string_view about;
+  void (*run)(const Options&);
+};
+
+extern const Suite kEngineSuite;
+extern const Suite kBrokerSuite;
+
+// Seconds that `work` takes.
+double seconds(const std::function<void()>& work);
+
+// Bytes of the heap in use.
+std::int64_t heap_bytes();
+
+// A bar of the given share of a full one.
+std::string bar(double share, int width = 30);
+
+std::string count(std::int64_t number);  // 10 k, 1 M
+
+}  // namespace retsu::bench

@@ -1,0 +1,26 @@
+# The libraries that come from the distribution, gathered in retsu_external.
+
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS headers)
+find_package(simdjson CONFIG REQUIRED)
+find_package(date CONFIG REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+find_package(tl-expected CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+
+add_library(retsu_external INTERFACE)
+target_link_libraries(
+  retsu_external
+  INTERFACE tl::expected
+            fmt::fmt
+            simdjson::simdjson
+            Boost::headers
+            date::date-tz
+            PkgConfig::xxhash
+            Threads::Threads)
+
+if(NOT RETSU_FUZZ)
+  find_package(GTest CONFIG REQUIRED)
+  find_package(rapidcheck CONFIG REQUIRED)
+endif()

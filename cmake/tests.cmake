@@ -1,0 +1,68 @@
+# Test executables. ctest names are PREFIX/Suite.Name, so `./dev test --filter '^engine/'` runs one folder.
+
+include(GoogleTest)
+
+# retsu_test(TARGET PREFIX p SOURCES ... LIBRARIES ...)
+function(retsu_test target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX" "SOURCES;LIBRARIES")
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} GTest::gmock_main rapidcheck rapidcheck_gtest)
+  # What tests themselves compute is little: building them fast matters more than running them fast.
+  target_compile_options(${target} PRIVATE -O0)
+  gtest_discover_tests(
+    ${target}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    TEST_PREFIX "${arg_PREFIX}/"
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    PROPERTIES TIMEOUT 600 ENVIRONMENT "RETSU_BUILD_DIR=${PROJECT_BINARY_DIR}")
+endfunction()
+
+# retsu_tests(LIBRARIES ...): tests/DIR/**/*.cc is test_DIR, for every DIR. tests/reference is the library
+# retsu_reference, which all the others link (its *_test.cc are test_reference). Fuzzers, *_fuzz.cc, are left out.
+function(retsu_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "LIBRARIES")
+  set(root ${PROJECT_SOURCE_DIR}/tests)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${root} ${root}/*.cc)
+  list(FILTER files EXCLUDE REGEX "_fuzz\\.cc$")
+
+  set(dirs)
+  foreach(file IN LISTS files)
+    if(file MATCHES "^reference/" AND NOT file MATCHES "_test\\.cc$")
+      list(APPEND reference ${root}/${file})
+    elseif(file MATCHES "^([^/]+)/")
+      list(APPEND dirs ${CMAKE_MATCH_1})
+      list(APPEND sources_${CMAKE_MATCH_1} ${root}/${file})
+    else()
+      message(FATAL_ERROR "tests/${file} must be in a folder of tests/")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES dirs)
+
+  if(reference)
+    add_library(retsu_reference STATIC ${reference})
+    target_include_directories(retsu_reference PUBLIC ${root})
+    target_link_libraries(retsu_reference PUBLIC ${arg_LIBRARIES})
+    list(APPEND arg_LIBRARIES retsu_reference)
+  endif()
+  foreach(dir IN LISTS dirs)
+    retsu_test(test_${dir} PREFIX ${dir} SOURCES ${sources_${dir}} LIBRARIES ${arg_LIBRARIES})
+    target_include_directories(test_${dir} PRIVATE ${root})
+    if(RETSU_PCH)
+      target_precompile_headers(test_${dir} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/test_pch.h)
+    endif()
+  endforeach()
+endfunction()
+
+# retsu_fuzzers(LIBRARIES ...): each tests/fuzz/X_fuzz.cc, which defines LLVMFuzzerTestOneInput, is the program X_fuzz.
+function(retsu_fuzzers)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "LIBRARIES")
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cc)
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM name)
+    add_executable(${name} ${file})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+endfunction()

@@ -1,0 +1,117 @@
+#include "engine/engine.h"
+
+#include "engine/administration.h"
+#include "engine/claims.h"
+#include "engine/lifecycle.h"
+#include "engine/pace.h"
+#include "engine/push.h"
+#include "engine/queries.h"
+#include "engine/schedules.h"
+#include "engine/tables.h"
+#include "engine/timers.h"
+
+namespace retsu {
+namespace engine {
+namespace {
+
+// One row an operation.
+struct Apply {
+  Tables& tables;
+
+  auto operator()(const Push& op) { return push(tables, op); }
+  Result<Task> operator()(const GetTask& op) {
+    const auto task = require(tables, op.id);
+    if (!task) return tl::unexpected(task.error());
+    return view(tables, **task);
+  }
+  auto operator()(const ListTasks& op) { return list_tasks(tables, op); }
+  auto operator()(const Why& op) { return why(tables, op); }
+  auto operator()(const CancelTask& op) { return cancel_task(tables, op); }
+  auto operator()(const RetryTask& op) { return retry_task(tables, op); }
+  auto operator()(const FrontTask& op) { return front_task(tables, op); }
+  auto operator()(const RemoveTask& op) { return remove_task(tables, op); }
+  auto operator()(const CancelTasks& op) { return cancel_tasks(tables, op); }
+  auto operator()(const RetryTasks& op) { return retry_tasks(tables, op); }
+  auto operator()(const PurgeDead& op) { return purge_dead(tables, op); }
+  auto operator()(const GroupDead& op) { return group_dead(tables, op); }
+  auto operator()(const Graph& op) { return graph(tables, op); }
+  auto operator()(const Claim& op) { return claim(tables, op); }
+  auto operator()(const Settle& op) { return settle(tables, op); }
+  auto operator()(const Extend& op) { return extend(tables, op); }
+  auto operator()(const ReleaseClaim& op) { return release_claim(tables, op); }
+  auto operator()(const ReleaseOlder& op) { return release_older(tables, op); }
+  auto operator()(const ListClaims& op) { return list_claims(tables, op); }
+  auto operator()(const ListQueues& op) { return list_queues(tables, op); }
+  auto operator()(const GetQueue& op) { return get_queue(tables, op); }
+  auto operator()(const PutQueue& op) { return put_queue(tables, op.queue, op.policy); }
+  auto operator()(const PatchQueue& op) { return patch_queue(tables, op); }
+  auto operator()(const DeleteQueue& op) { return delete_queue(tables, op); }
+  auto operator()(const PauseQueue& op) { return set_paused(tables, op.queue, true); }
+  auto operator()(const ResumeQueue& op) { return set_paused(tables, op.queue, false); }
+  auto operator()(const PurgeQueue& op) { return purge_queue(tables, op); }
+  auto operator()(const ListUsers& op) { return list_users(tables, op); }
+  auto operator()(const PutUser& op) { return put_user(tables, op); }
+  auto operator()(const GetXcom& op) { return get_xcom(tables, op); }
+  auto operator()(const PutXcom& op) { return put_xcom(tables, op); }
+  auto operator()(const DeleteXcom& op) { return delete_xcom(tables, op); }
+  auto operator()(const ListSchedules& op) { return list_schedules(tables, op); }
+  auto operator()(const PutSchedule& op) { return put_schedule(tables, op); }
+  auto operator()(const DeleteSchedule& op) { return delete_schedule(tables, op); }
+  auto operator()(const RunSchedule& op) { return run_schedule(tables, op); }
+  auto operator()(const Stats&) { return stats(tables); }
+  auto operator()(const StartDrain&) { return set_draining(tables, true); }
+  auto operator()(const EndDrain&) { return set_draining(tables, false); }
+};
+
+template <class T>
+Result<Reply> as_reply(Result<T> result) {
+  if (!result) return tl::unexpected(std::move(result.error()));
+  return Reply(std::move(*result));
+}
+template <class T>
+Result<Reply> as_reply(T reply) {
+  return Reply(std::move(reply));
+}
+
+}  // namespace
+}  // namespace engine
+
+Engine::Engine(Limits limits) : tables_(std::make_unique<engine::Tables>(limits)) {}
+Engine::~Engine() = default;
+
+Result<Reply> Engine::apply(const Command& command, TimePoint clock) {
+  engine::advance(*tables_, clock);
+  const auto before = tables_->mark();
+  Result<Reply> reply = std::visit(
+      [&](const auto& op) { return engine::as_reply(engine::Apply{*tables_}(op)); }, command);
+  if (reply) {
+    engine::settle_down(*tables_);
+  } else {
+    tables_->roll_back(before);
+    tables_->unsettled = {};
+  }
+  return reply;
+}
+
+void Engine::advance(TimePoint clock) { engine::advance(*tables_, clock); }
+TimePoint Engine::next_event() const { return engine::next_event(*tables_); }
+TimePoint Engine::now() const { return tables_->now(); }
+
+bool Engine::claimable(std::string_view name) const {
+  const engine::Queue* queue = tables_->find_queue(name);
+  if (queue == nullptr || tables_->meta().draining) return false;
+  const bool can_give =
+      !queue->kept.empty() || (!queue->ring.empty() && engine::has_free_permit(*queue));
+  return can_give && !engine::obstacle(*queue, tables_->now());
+}
+
+bool Engine::has_ended(std::string_view id) const {
+  const engine::TaskNode* task = engine::resolve(*tables_, id);
+  return task != nullptr && is_ended(task->row.state);
+}
+
+engine::Changes Engine::take_changes() { return tables_->take(); }
+void Engine::undo(engine::Changes changes) { tables_->undo(std::move(changes)); }
+std::string Engine::dump() const { return tables_->dump(); }
+
+}  // namespace retsu

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/nodes.h"
+#include "model/error.h"
+#include "model/operations.h"
+
+namespace retsu {
+
+// The queue as a state machine in memory. Commands and times go in; answers and changes come out. It
+// reads no clock, does no I/O, starts no thread and throws no dice, so the same calls give the same
+// queue. Commands must have passed validate() and prepare(). Not thread-safe.
+class Engine {
+ public:
+  explicit Engine(Limits limits = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // First everything due by `clock` happens (a clock set back stands still), then the command. A refused
+  // command has changed nothing. wait_ms is the broker's business: it is answered at once.
+  Result<Reply> apply(const Command& command, TimePoint clock);
+  void advance(TimePoint clock);
+
+  // When advance() has something to do next; kNever: not before another command.
+  [[nodiscard]] TimePoint next_event() const;
+  [[nodiscard]] TimePoint now() const;
+
+  // Whether a claim of all users would get a task from the queue now. Cheap.
+  [[nodiscard]] bool claimable(std::string_view queue) const;
+  // Whether the task, if there is one, has ended.
+  [[nodiscard]] bool has_ended(std::string_view id) const;
+
+  // All that has changed since the last call, in order. Undoing what was taken, the latest first, gives
+  // back the queue as it was, to the last detail.
+  engine::Changes take_changes();
+  void undo(engine::Changes changes);
+
+  // Everything as text: two engines with the same text behave alike for ever.
+  [[nodiscard]] std::string dump() const;
+
+ private:
+  std::unique_ptr<engine::Tables> tables_;
+};
+
+}  // namespace retsu

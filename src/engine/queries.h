@@ -1,0 +1,19 @@
+#pragma once
+
+#include "engine/tables.h"
+
+// What can be asked of tasks. Lists look at every task: brokers that keep tables answer them from there.
+namespace retsu::engine {
+
+// Nobody has asked a queue for a task for this long: it has no worker.
+inline constexpr Millis kWorkerSilence{kMinute};
+
+Task view(const Tables& tables, const TaskNode& task);
+bool matches(const Tables& tables, const TaskNode& task, const Filter& filter);
+
+Result<TaskPage> list_tasks(const Tables& tables, const ListTasks& command);
+Result<WhyReply> why(const Tables& tables, const Why& command);
+Result<GraphReply> graph(const Tables& tables, const Graph& command);
+DeadGroups group_dead(const Tables& tables, const GroupDead& command);
+
+}  // namespace retsu::engine

@@ -1,0 +1,299 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/claims.h"
+#include "engine/cursor.h"
+#include "engine/dependencies.h"
+#include "engine/lifecycle.h"
+#include "engine/pace.h"
+#include "engine/push.h"
+
+namespace retsu::engine {
+namespace {
+
+Error stale(std::string_view claim, std::string_view task) {
+  return {ErrorCode::kStaleClaim, fmt::format("claim {} does not hold task {}", claim, task)};
+}
+
+// Pushes the children and suspends the task until each has ended.
+Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& children) {
+  const bool keeps_permit = task.queue().policy().await_keeps_permit;
+  IdSet ids;
+  for (const NewTask& child : children) ids.insert(child.id);
+  std::vector<Text> awaited;
+  std::int64_t front = tables.next_front(std::ssize(children));
+  for (const NewTask& child : children) {
+    if (keeps_permit && child.queue == task.queue().name.view()) {
+      return refuse(ErrorCode::kConflict,
+                    fmt::format("task {} keeps its permit while it awaits, so it cannot await a task of "
+                                "its own queue {}",
+                                task.row.id.view(), child.queue));
+    }
+    auto pushed = push_one(tables, child, Admission::kAlways, front++, ids);
+    if (!pushed) return tl::unexpected(std::move(pushed.error()));
+    if (std::ranges::find(awaited, Text(pushed->id)) == awaited.end()) awaited.emplace_back(pushed->id);
+  }
+  if (auto way = find_way(tables, awaited, task.row.id)) {
+    return tl::unexpected(cycle_error(task.row.id, *way));
+  }
+  for (const Text& child : awaited) {
+    const TaskNode* found = tables.find_task(child);
+    const TombstoneRow* grave = tables.tombstone(child);
+    const State state = found != nullptr ? found->row.state : grave->state;
+    std::optional<State> met;
+    if (is_ended(state)) met = state;
+    if (const EdgeRow* old = tables.edge(task, child)) tables.drop_edge(EdgeRow(*old));
+    tables.add_edge({task.row.id, child, 0, When::kSettled, met, false});
+  }
+  if (std::ssize(tables.edges(task)) > tables.limits.dependencies) {
+    return refuse(ErrorCode::kTooLarge,
+                  fmt::format("task {} would have more than {} dependencies and children",
+                              task.row.id.view(), tables.limits.dependencies));
+  }
+  suspend(tables, task, keeps_permit);
+  if (tables.open_edges(task) == 0) enqueue(tables, task, Event::kReady);
+  return {};
+}
+
+Status apply_outcome(Tables& tables, TaskNode& task, const SettleOne& how, std::int64_t front) {
+  Queue& queue = task.queue();
+  switch (how.outcome) {
+    case Outcome::kFinish:
+      finish(tables, task, how.result);
+      end_throttle_row(tables, queue);
+      return {};
+    case Outcome::kFail: {
+      const RunEnd end{"fail", how.error};
+      if (how.retryable && task.run().attempts < max_attempts(task)) {
+        retry_later(tables, task, end, Millis(how.retry_after_ms.value_or(0)));
+      } else {
+        fail(tables, task, Event::kFail, how.retryable ? Reason::kFailed : Reason::kRejected, how.error,
+             end);
+      }
+      end_throttle_row(tables, queue);
+      return {};
+    }
+    case Outcome::kThrottle:
+      give_back(tables, task, Event::kThrottle, {"throttle", how.error, false}, front);
+      hold(tables, queue, how.retry_after_ms);
+      return {};
+    case Outcome::kRelease:
+      give_back(tables, task, Event::kRelease, {"release", {}, false}, front);
+      tables.count(queue, Counter::kReleased);
+      return {};
+    case Outcome::kAwait:
+      return await(tables, task, how.children);
+  }
+  return {};
+}
+
+// The task in the claim: by its latest fence, which is nearly always the one; else by looking through.
+const MemberRow* find_member(const Tables& tables, const ClaimNode& claim, std::string_view id) {
+  const TaskNode* task = resolve(tables, id);
+  if (task != nullptr) {
+    const MemberRow* member = claim.member(task->run().fence);
+    if (member != nullptr && member->task == task->row.id) return member;
+    id = task->row.id;
+  }
+  const auto found = std::ranges::find_if(
+      claim.members, [&](const MemberRow& member) { return member.task.view() == id; });
+  return found == claim.members.end() ? nullptr : &*found;
+}
+
+Settled refused(const std::string& id, Error error) { return {id, false, {}, std::move(error)}; }
+
+Settled settle_one(Tables& tables, ClaimNode& claim, const SettleOne& how, std::int64_t front) {
+  const MemberRow* found = find_member(tables, claim, how.id);
+  if (found == nullptr) {
+    if (resolve(tables, how.id) != nullptr) return refused(how.id, stale(claim.row.id, how.id));
+    return refused(how.id, {ErrorCode::kNotFound, fmt::format("there is no task {}", how.id)});
+  }
+  const MemberRow member = *found;
+  if (how.fence && *how.fence != member.fence) return refused(how.id, stale(claim.row.id, how.id));
+  switch (member.hold) {
+    case Hold::kHeld:
+      break;
+    case Hold::kSettled:
+      if (member.outcome == how.outcome) return {how.id, true, member.state, {}};
+      return refused(how.id, stale(claim.row.id, how.id));
+    case Hold::kCanceled:
+      set_hold(tables, claim, member, Hold::kClosed);
+      return refused(how.id, stale(claim.row.id, how.id));
+    case Hold::kTimedOut:
+      set_hold(tables, claim, member, Hold::kLost);
+      return refused(how.id, stale(claim.row.id, how.id));
+    case Hold::kLost:
+    case Hold::kClosed:
+      return refused(how.id, stale(claim.row.id, how.id));
+  }
+  TaskNode& task = *tables.find_task(member.task);
+  const Tables::Mark before = how.outcome == Outcome::kAwait ? tables.mark() : 0;
+  if (auto done = apply_outcome(tables, task, how, front); !done) {
+    tables.roll_back(before);
+    return refused(how.id, std::move(done.error()));
+  }
+  MemberRow settled = member;
+  settled.outcome = how.outcome;
+  settled.state = task.row.state;
+  set_hold(tables, claim, std::move(settled), Hold::kSettled);
+  return {how.id, true, task.row.state, {}};
+}
+
+// Back to the front of their lines, in the order in which they were claimed.
+std::int64_t release(Tables& tables, ClaimNode& claim) {
+  std::int64_t released = 0;
+  std::int64_t front = tables.next_front(std::ssize(claim.members));
+  const std::vector<MemberRow> members = claim.members;
+  for (const MemberRow& member : members) {
+    if (member.hold == Hold::kHeld) {
+      SettleOne how;
+      how.id = member.task.str();
+      how.outcome = Outcome::kRelease;
+      settle_one(tables, claim, how, front);
+      ++released;
+    } else if (member.hold == Hold::kCanceled) {
+      set_hold(tables, claim, member, Hold::kClosed);
+    } else if (member.hold == Hold::kTimedOut) {
+      set_hold(tables, claim, member, Hold::kLost);
+    }
+    ++front;
+  }
+  return released;
+}
+
+}  // namespace
+
+Result<SettleReply> settle(Tables& tables, const Settle& command) {
+  ClaimNode* claim = tables.find_claim(command.claim_id);
+  if (claim == nullptr) {
+    return refuse(ErrorCode::kStaleClaim,
+                  fmt::format("claim {} is unknown, or was over long ago", command.claim_id));
+  }
+  std::vector<SettleOne> all;
+  if (command.all) {
+    for (const MemberRow& member : claim->members) {
+      all.emplace_back();
+      all.back().id = member.task.str();
+      all.back().outcome = *command.all;
+    }
+  }
+  const std::vector<SettleOne>& results = command.all ? all : command.results;
+  std::int64_t front = tables.next_front(std::ssize(results));
+  SettleReply reply;
+  for (const SettleOne& how : results) {
+    reply.results.push_back(settle_one(tables, *claim, how, front++));
+  }
+  return reply;
+}
+
+Result<ExtendReply> extend(Tables& tables, const Extend& command) {
+  ClaimNode* claim = tables.find_claim(command.claim_id);
+  if (claim == nullptr || claim->open == 0) {
+    return refuse(ErrorCode::kStaleClaim, fmt::format("claim {} holds nothing", command.claim_id));
+  }
+  ClaimRow row = claim->row;
+  if (command.lease_ms) row.lease_ms = *command.lease_ms;
+  row.lease_until = row.lease_ms == 0 ? kNever : tables.now() + Millis(row.lease_ms);
+  tables.set_claim(row);
+  ExtendReply reply;
+  if (row.lease_until != kNever) reply.lease_until = row.lease_until;
+  for (const MemberRow& member : claim->members) {
+    if (member.hold == Hold::kCanceled) reply.canceled.push_back(member.task.str());
+    if (member.hold == Hold::kTimedOut || member.hold == Hold::kLost) {
+      reply.lost.push_back(member.task.str());
+    }
+  }
+  for (const auto& [id, progress] : command.progress) {
+    const MemberRow* member = find_member(tables, *claim, id);
+    if (member == nullptr || member->hold != Hold::kHeld) continue;
+    tables.change_task(*tables.find_task(member->task),
+                       [&](TaskRow& task) { edit_run(task).progress = progress; });
+  }
+  return reply;
+}
+
+Released release_claim(Tables& tables, const ReleaseClaim& command) {
+  ClaimNode* claim = tables.find_claim(command.claim_id);
+  return {claim == nullptr ? 0 : release(tables, *claim)};
+}
+
+Released release_older(Tables& tables, const ReleaseOlder& command) {
+  std::vector<ClaimNode*> old;
+  for (const auto& [number, claim] : tables.claims()) {
+    if (claim->open > 0 && claim->row.claimed_at < tables.now() - Millis(command.older_than_ms)) {
+      old.push_back(claim.get());
+    }
+  }
+  std::ranges::sort(old, {}, [](const ClaimNode* claim) { return claim->row.number; });
+  Released reply;
+  for (ClaimNode* claim : old) reply.released += release(tables, *claim);
+  return reply;
+}
+
+void expire_lease(Tables& tables, ClaimNode& claim) {
+  std::int64_t front = tables.next_front(std::ssize(claim.members));
+  const std::vector<MemberRow> members = claim.members;
+  for (const MemberRow& member : members) {
+    const std::int64_t key = front++;
+    if (member.hold == Hold::kCanceled) set_hold(tables, claim, member, Hold::kClosed);
+    if (member.hold == Hold::kTimedOut) set_hold(tables, claim, member, Hold::kLost);
+    if (member.hold != Hold::kHeld) continue;
+    TaskNode& task = *tables.find_task(member.task);
+    Queue& queue = task.queue();
+    tables.count(queue, Counter::kLeaseExpired);
+    const RunEnd end{"lease_expired", "the lease ran out"};
+    const bool first = task.run().expired_leases == 0;
+    tables.change_task(task, [](TaskRow& row) { ++edit_run(row).expired_leases; });
+    if (task.run().attempts >= max_attempts(task)) {
+      fail(tables, task, Event::kPoison, Reason::kPoisoned, {}, end);
+      tables.count(queue, Counter::kPoisoned);
+    } else if (first) {
+      give_back(tables, task, Event::kLeaseExpired, end, key);
+    } else {
+      retry_later(tables, task, end);
+    }
+    set_hold(tables, claim, member, Hold::kLost);
+  }
+}
+
+void time_out(Tables& tables, TaskNode& task) {
+  const Millis allowed = task.run().timeout_at - task.run().started_at;
+  const RunEnd end{"timeout", fmt::format("timed out after {} ms", allowed.count())};
+  tables.count(task.queue(), Counter::kTimedOut);
+  set_hold(tables, task, Hold::kTimedOut);
+  if (task.run().attempts < max_attempts(task)) {
+    retry_later(tables, task, end);
+  } else {
+    fail(tables, task, Event::kFail, Reason::kTimeout, {}, end);
+  }
+}
+
+Result<ClaimPage> list_claims(const Tables& tables, const ListClaims& command) {
+  auto after = read_cursor(command.cursor);
+  if (!after) return tl::unexpected(std::move(after.error()));
+  std::vector<const ClaimNode*> open;
+  for (const auto& [number, claim] : tables.claims()) {
+    if (claim->open > 0) open.push_back(claim.get());
+  }
+  std::ranges::sort(open, {}, [](const ClaimNode* claim) { return claim->row.number; });
+  ClaimPage page;
+  for (const ClaimNode* claim : open) {
+    if (claim->row.number <= *after) continue;
+    if (std::ssize(page.claims) == command.limit) {
+      page.next_cursor = std::to_string(*after);
+      break;
+    }
+    *after = claim->row.number;
+    ClaimInfo info{claim->row.id.str(), claim->row.worker.str(), claim->row.claimed_at, {}, {}};
+    if (claim->row.lease_until != kNever) info.lease_until = claim->row.lease_until;
+    for (const MemberRow& member : claim->members) {
+      if (member.hold == Hold::kHeld) info.tasks.push_back(member.task.str());
+    }
+    page.claims.push_back(std::move(info));
+  }
+  return page;
+}
+
+}  // namespace retsu::engine

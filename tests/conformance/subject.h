@@ -1,0 +1,43 @@
+// What the suite tests: a broker, and the clock that it lives by.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "broker/broker.h"
+#include "model/policy.h"
+
+namespace retsu::conformance {
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+
+  virtual Broker& broker() = 0;
+
+  // What the clock shows, which is not the queue's time if the clock was set back.
+  virtual TimePoint now() = 0;
+
+  // May go backwards. Returns when everything due by then has happened, but for long work, which
+  // goes on with each call.
+  virtual void set_clock(TimePoint time) = 0;
+
+  void advance(Millis by) { set_clock(now() + by); }
+};
+
+struct SubjectKind {
+  std::string name;                                      // letters and digits: part of test names
+  std::function<std::unique_ptr<Subject>(Limits)> make;  // empty, its clock before 2030
+  bool is_slow = false;                                  // a model: spared the largest tests
+};
+
+inline void PrintTo(const SubjectKind& kind, std::ostream* out) { *out << kind.name; }
+
+// What this build can test.
+std::vector<SubjectKind> subject_kinds();
+
+}  // namespace retsu::conformance

@@ -1,0 +1,249 @@
+// Looking at a batch before anything changes: what stands for each task, and what refuses it.
+
+#include <algorithm>
+#include <deque>
+
+#include "reference/batch.h"
+#include "reference/reference.h"
+
+namespace retsu {
+namespace {
+
+Error overloaded(std::string message) {
+  return Error{ErrorCode::kOverloaded, std::move(message), {}, Millis{kSecond}};
+}
+
+std::string spelled_out(const std::vector<std::string>& cycle) {
+  std::string text;
+  for (const std::string& id : cycle) text += (text.empty() ? "\"" : ",\"") + id + "\"";
+  return "{\"cycle\":[" + text + "]}";
+}
+
+}  // namespace
+
+const ReferenceQueue::TaskRecord* ReferenceQueue::holder_of(const std::string& queue,
+                                                            const std::string& key) const {
+  for (const auto& [sequence, task] : tasks_) {
+    if (task.queue() != queue || task.pushed.unique_key != key) continue;
+    if (is_live(task.state) || task.state == State::kFinished) return &task;
+  }
+  return nullptr;
+}
+
+// What each task of the batch becomes, those refused left out.
+ReferenceQueue::Batch ReferenceQueue::plan(const std::vector<NewTask>& tasks,
+                                           const std::map<std::size_t, Error>& refused) const {
+  Batch batch;
+  std::map<std::pair<std::string, std::string>, std::string> holders;  // among the new ones
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    Plan& plan = batch.plans.emplace_back();
+    plan.task = tasks[i];
+    if (refused.contains(i)) continue;
+    const NewTask& task = plan.task;
+    const std::pair key{task.queue, task.unique_key};
+    if (is_known(task.id)) {
+      plan.kind = Plan::Kind::kStands;
+      plan.stands_for = resolve(task.id);
+    } else if (batch.names.contains(task.id)) {
+      plan.kind = Plan::Kind::kStands;
+      plan.stands_for = batch.names.at(task.id);
+    } else if (!task.unique_key.empty() && holder_of(task.queue, task.unique_key)) {
+      plan.kind = Plan::Kind::kAbsorbed;
+      plan.stands_for = holder_of(task.queue, task.unique_key)->id();
+    } else if (!task.unique_key.empty() && holders.contains(key)) {
+      plan.kind = Plan::Kind::kAbsorbed;
+      plan.stands_for = holders.at(key);
+    } else {
+      plan.kind = Plan::Kind::kNew;
+      plan.stands_for = task.id;
+      if (!task.unique_key.empty()) holders[key] = task.id;
+    }
+    batch.names[task.id] = plan.stands_for;
+  }
+
+  for (Plan& plan : batch.plans) {
+    for (const Dependency& dependency : plan.task.depends_on) {
+      const auto name = batch.names.find(dependency.id);
+      const std::string id = name == batch.names.end() ? resolve(dependency.id) : name->second;
+      const auto same = std::find_if(plan.depends_on.begin(), plan.depends_on.end(),
+                                     [&](const Dependency& other) { return other.id == id; });
+      if (same == plan.depends_on.end()) {
+        plan.depends_on.push_back({id, dependency.when});
+      } else if (dependency.when == When::kFinished) {
+        same->when = When::kFinished;
+      }
+    }
+  }
+  return batch;
+}
+
+// Who would wait for whom: the open references of what is stored, and those of the batch.
+ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch) const {
+  Waits waits;
+  for (const auto& [sequence, task] : tasks_) {
+    for (const Edge& edge : task.edges) {
+      if (edge.met || is_gone(edge)) continue;
+      const auto name = batch.names.find(edge.id);
+      const bool named_now = edge.missing && name != batch.names.end();
+      waits[task.id()].push_back(named_now ? name->second : edge.id);
+    }
+  }
+  const auto add = [&](const std::string& from, const Dependency& dependency,
+                       OnDependencyFailure on_failure) {
+    const TaskRecord* stored = find(dependency.id);
+    if (!stored && tombstones_.contains(dependency.id)) return;
+    if (stored && is_ended(stored->state)) {
+      const bool waits_for_redrive = stored->state == State::kFailed &&
+                                     dependency.when == When::kFinished &&
+                                     on_failure == OnDependencyFailure::kWait;
+      if (!waits_for_redrive) return;
+    }
+    waits[from].push_back(dependency.id);
+  };
+  for (const Plan& plan : batch.plans) {
+    if (batch.parent && plan.kind != Plan::Kind::kRefused) {
+      add(*batch.parent, {plan.stands_for, When::kSettled}, OnDependencyFailure::kWait);
+    }
+    if (plan.kind != Plan::Kind::kNew) continue;
+    for (const Dependency& dependency : plan.depends_on) {
+      add(plan.task.id, dependency, plan.task.on_dependency_failure);
+    }
+  }
+  return waits;
+}
+
+namespace {
+
+using Waits = std::map<std::string, std::vector<std::string>>;
+
+// The shortest way of waiting that leads from one task to another; from a task to itself, round.
+std::optional<std::vector<std::string>> way(const Waits& waits, const std::string& from,
+                                            const std::string& to) {
+  std::map<std::string, std::string> came_from;
+  std::deque<std::string> front{from};
+  while (!front.empty()) {
+    const std::string here = front.front();
+    front.pop_front();
+    const auto next = waits.find(here);
+    if (next == waits.end()) continue;
+    for (const std::string& id : next->second) {
+      if (came_from.contains(id)) continue;
+      came_from[id] = here;
+      if (id != to) {
+        front.push_back(id);
+        continue;
+      }
+      std::vector<std::string> path{to};
+      do {
+        path.insert(path.begin(), came_from.at(path.front()));
+      } while (path.front() != from);
+      return path;
+    }
+  }
+  return std::nullopt;
+}
+
+Error cycle_error(const std::vector<std::string>& cycle) {
+  return Error{ErrorCode::kDependencyCycle, "these tasks would wait for each other for ever",
+               spelled_out(cycle)};
+}
+
+}  // namespace
+
+std::optional<Error> ReferenceQueue::check(const Batch& batch, const Waits& waits,
+                                           std::size_t index, Limited limited) const {
+  const Plan& plan = batch.plans[index];
+  if (plan.kind == Plan::Kind::kRefused || plan.kind == Plan::Kind::kStands) return std::nullopt;
+  if (plan.task.expires_at && *plan.task.expires_at <= now_) {
+    return Error{ErrorCode::kInvalid, "expires_at has passed"};
+  }
+  const bool remembers = !plan.task.id_generated;
+  if (plan.kind == Plan::Kind::kAbsorbed) {
+    if (limited == Limited::kYes && remembers && remembered_ids() >= limits_.remembered_ids) {
+      return overloaded("too many ids are remembered");
+    }
+    for (const auto& [sequence, task] : tasks_) {
+      for (const Edge& edge : task.edges) {
+        if (!edge.missing || edge.id != plan.task.id) continue;
+        if (task.id() == plan.stands_for) return cycle_error({task.id(), task.id()});
+        const auto path = way(waits, plan.stands_for, task.id());
+        if (!path) continue;
+        std::vector<std::string> cycle = *path;
+        cycle.push_back(plan.stands_for);
+        return cycle_error(cycle);
+      }
+    }
+    return std::nullopt;
+  }
+
+  for (const Dependency& dependency : plan.depends_on) {
+    bool in_batch = false;
+    for (const auto& [id, stands_for] : batch.names) in_batch |= stands_for == dependency.id;
+    if (!in_batch && !is_known(dependency.id) && !plan.task.allow_missing) {
+      return Error{ErrorCode::kUnknownDependency, "depends_on: no task " + dependency.id};
+    }
+  }
+  if (const auto cycle = way(waits, plan.task.id, plan.task.id)) return cycle_error(*cycle);
+  if (std::ssize(plan.depends_on) > limits_.dependencies) {
+    return Error{ErrorCode::kTooLarge, "too many dependencies"};
+  }
+  return limited == Limited::kYes ? check_limits(batch, index) : std::nullopt;
+}
+
+std::optional<Error> ReferenceQueue::check_limits(const Batch& batch, std::size_t index) const {
+  const NewTask& task = batch.plans[index].task;
+  std::int64_t in_queue = 0;
+  std::int64_t bytes_in_queue = 0;
+  std::int64_t in_line = 0;
+  std::int64_t bytes_in_line = 0;
+  const auto add = [&](const NewTask& waiting) {
+    if (waiting.queue != task.queue) return;
+    const auto bytes = static_cast<std::int64_t>(waiting.payload.size());
+    ++in_queue;
+    bytes_in_queue += bytes;
+    if (waiting.user != task.user) return;
+    ++in_line;
+    bytes_in_line += bytes;
+  };
+  for (const auto& [sequence, stored] : tasks_) {
+    if (is_waiting(stored.state)) add(stored.pushed);
+  }
+  std::set<std::string> new_queues;
+  for (std::size_t i = 0; i <= index; ++i) {
+    if (batch.plans[i].kind != Plan::Kind::kNew) continue;
+    add(batch.plans[i].task);
+    if (!queues_.contains(batch.plans[i].task.queue)) new_queues.insert(batch.plans[i].task.queue);
+  }
+
+  const UserSettings settings = settings_of({task.queue, task.user});
+  if (in_queue > limits_.queue_tasks) return overloaded("the queue is full");
+  if (bytes_in_queue > limits_.queue_bytes) return overloaded("the queue is full");
+  if (settings.max_waiting && in_line > *settings.max_waiting) {
+    return overloaded("too many tasks of this user wait");
+  }
+  if (settings.max_waiting_bytes && bytes_in_line > *settings.max_waiting_bytes) {
+    return overloaded("too many bytes of this user wait");
+  }
+  if (!queues_.contains(task.queue) &&
+      std::ssize(queues_) + std::ssize(new_queues) > limits_.queues) {
+    return overloaded("too many queues");
+  }
+  if (!task.id_generated && remembered_ids() >= limits_.remembered_ids) {
+    return overloaded("too many ids are remembered");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> ReferenceQueue::first_error(const Batch& batch, Limited limited,
+                                                 std::size_t& index) const {
+  const Waits waits = waits_with(batch);
+  for (index = 0; index < batch.plans.size(); ++index) {
+    if (auto error = check(batch, waits, index, limited)) return error;
+  }
+  if (batch.parent) {
+    if (const auto cycle = way(waits, *batch.parent, *batch.parent)) return cycle_error(*cycle);
+  }
+  return std::nullopt;
+}
+
+}  // namespace retsu
