@@ -7,8 +7,10 @@ function(retsu_test target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX" "SOURCES;LIBRARIES")
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} GTest::gmock_main rapidcheck rapidcheck_gtest)
-  # What tests themselves compute is little: building them fast matters more than running them fast.
-  target_compile_options(${target} PRIVATE -O0)
+  # Most tests compute little themselves: building them fast matters more than running them fast.
+  if(NOT target MATCHES "^test_(random|simulation)$")
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
   gtest_discover_tests(
     ${target}
     DISCOVERY_MODE PRE_TEST

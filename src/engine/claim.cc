@@ -16,7 +16,7 @@ class Choice {
     if (users_ == nullptr) return;
     for (const std::string& user : *users_) {
       const auto found = queue.lines.find(user);
-      if (found == queue.lines.end()) continue;
+      if (found == queue.lines.end() || includes(*found->second)) continue;
       lines_.push_back(found->second);
     }
   }
@@ -28,6 +28,12 @@ class Choice {
     std::int64_t sum = 0;
     for (const Line* line : lines_) sum += line->queued;
     return sum;
+  }
+
+  // Whether a user has a task that waits only for the queue's pace.
+  [[nodiscard]] bool is_ready() const {
+    if (users_ == nullptr) return !queue_.ring.empty();
+    return std::ranges::any_of(lines_, [](const Line* line) { return line->row.place != 0; });
   }
 
   // The next task by permit and ring, pace aside.
@@ -131,9 +137,9 @@ std::int64_t lease_of(const Tables& tables, const Claim& command) {
   std::int64_t longest = 1;
   for (const std::string& name : command.queues) {
     const Queue* queue = tables.find_queue(name);
-    const std::int64_t lease = queue != nullptr ? queue->policy().lease_ms : QueuePolicy{}.lease_ms;
-    if (lease == 0) return 0;
-    longest = std::max(longest, lease);
+    if (queue == nullptr) continue;
+    if (queue->policy().lease_ms == 0) return 0;
+    longest = std::max(longest, queue->policy().lease_ms);
   }
   return longest;
 }
@@ -226,14 +232,14 @@ ClaimReply claim(Tables& tables, const Claim& command) {
     }
     std::vector<TaskNode*> taken;
     take_round(tables, assigned, command.max, row, taken);
-    take_round(tables, stolen, command.max, row, taken);
+    // One steals only when those that one should serve have nothing to do.
+    const bool idle = std::ranges::none_of(assigned, &Choice::is_ready);
+    if (idle) take_round(tables, stolen, command.max, row, taken);
     if (renews && taken.empty()) tables.roll_back(before);
     for (const TaskNode* task : taken) reply.tasks.push_back(claimed(tables, *task));
     if (!taken.empty() && row.lease_until != kNever) reply.lease_until = row.lease_until;
     if (taken.empty()) {
-      reply.next_at = next_chance(tables, assigned);
-      const auto also = next_chance(tables, stolen);
-      if (also && (!reply.next_at || *also < *reply.next_at)) reply.next_at = also;
+      reply.next_at = next_chance(tables, idle && !stolen.empty() ? stolen : assigned);
     }
   }
   reply.claim_id = command.claim_id;

@@ -38,13 +38,15 @@ void tell(Tables& tables, TaskNode& task, const CascadeRow& cascade) {
       break;
     case Effect::kCancel:
       if (waits) return cancel(tables, task, Event::kDependencyEnded, Reason::kDependency);
-      if (cascade.state == State::kCanceled) tables.drop_edge(edge);
+      tables.drop_edge(edge);
       break;
     case Effect::kFail:
+      tables.drop_edge(edge);
       if (waits) {
         return fail(tables, task, Event::kDependencyRemoved, Reason::kDependencyFailed,
                     fmt::format("dependency {} failed and is gone", cascade.target.view()));
       }
+      tables.count(task.queue(), Counter::kSwept);
       break;
   }
   if (task.row.state == State::kDeferred && tables.open_edges(task) == 0) {
@@ -115,7 +117,7 @@ void begin_cascade(Tables& tables, const TaskNode& task, bool removed) {
                       task.run().ended_at, 0});
 }
 
-bool work_off_cascades(Tables& tables, std::int64_t steps) {
+bool work_off_cascades(Tables& tables, std::int64_t& steps) {
   while (!tables.cascades().empty()) {
     CascadeRow cascade = tables.cascades().begin()->second;
     for (;;) {
@@ -123,10 +125,11 @@ bool work_off_cascades(Tables& tables, std::int64_t steps) {
       if (others == nullptr) break;
       const auto next = others->open.upper_bound(cascade.told);
       if (next == others->open.end()) break;
-      if (steps-- == 0) {
+      if (steps == 0) {
         tables.set_cascade(std::move(cascade));
         return false;
       }
+      --steps;
       TaskNode& task = **next;
       cascade.told = task.row.sequence;
       tell(tables, task, cascade);
@@ -135,18 +138,6 @@ bool work_off_cascades(Tables& tables, std::int64_t steps) {
     tables.unsettled.unpinned.push_back(cascade.target);
   }
   return true;
-}
-
-void sweep(Tables& tables) {
-  for (const Text& target : std::set<Text>(tables.orphaned())) {
-    const Dependents* others = tables.dependents(target);
-    for (TaskNode* task : std::vector<TaskNode*>(others->open.begin(), others->open.end())) {
-      const EdgeRow edge = *tables.edge(*task, target);
-      if (edge.missing) continue;
-      tables.drop_edge(edge);
-      tables.count(task->queue(), Counter::kSwept);
-    }
-  }
 }
 
 void drop_edges(Tables& tables, const TaskNode& task) {

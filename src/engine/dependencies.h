@@ -21,11 +21,8 @@ Error cycle_error(std::string_view first, const std::vector<Text>& way);
 
 // The task has ended, or is being removed: its dependents are to be told.
 void begin_cascade(Tables& tables, const TaskNode& task, bool removed);
-// Tells at most `steps` dependents; false if more are left.
-bool work_off_cascades(Tables& tables, std::int64_t steps);
-
-// Drops references to tasks that are gone; counted.
-void sweep(Tables& tables);
+// Tells at most `steps` dependents and counts them off; false if more are left.
+bool work_off_cascades(Tables& tables, std::int64_t& steps);
 
 // Drops the task's own references.
 void drop_edges(Tables& tables, const TaskNode& task);

@@ -163,7 +163,6 @@ std::string Tables::dump() const {
              name_of(row.state), row.removed, ms(row.ended_at), row.told);
   }
 
-  for (const Text& id : orphaned_) out.line("orphaned {}", id.view());
   out.line("timers{}", ids(timers_));
   for (const auto& [time, task] : expiries_) out.line("expiry {} {}", ms(time), task->row.id.view());
   for (const auto& [time, number] : leases_) out.line("lease {} {}", ms(time), number);

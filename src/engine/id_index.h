@@ -43,7 +43,8 @@ class IdIndex {
   static constexpr std::size_t kShards = 256;
 
   static std::uint64_t hash_of(std::string_view id) { return XXH3_64bits(id.data(), id.size()); }
-  static std::size_t shard_of(std::string_view id) { return hash_of(id) >> 56; }
+  // The set itself takes the highest and the lowest bits: those of a shard must differ there.
+  static std::size_t shard_of(std::string_view id) { return hash_of(id) >> 24 & (kShards - 1); }
 
   struct Hash {
     using is_transparent = void;

@@ -31,7 +31,8 @@ void check_move(const TaskNode& task, Event event, State to) {
 
 // What every end brings with it, after the row has changed.
 void after_end(Tables& tables, TaskNode& task) {
-  tables.unsettled.ended.emplace(&task.queue(), end_index(task.row.state));
+  const int end = end_index(task.row.state);
+  tables.unsettled.ended.emplace(std::pair(task.queue().name.view(), end), &task.queue());
   for (const EdgeRow& edge : tables.edges(task)) {
     if (edge.met) tables.unsettled.unpinned.push_back(edge.target);
   }
@@ -44,6 +45,23 @@ void end_row(const Tables& tables, TaskRow& row, State state) {
   row.key = ms(tables.now());
   row.keeps_permit = false;
   row.to_front = false;
+}
+
+// By number and bytes; and what was kept only for a task that has ended now.
+void apply_retention(Tables& tables) {
+  for (const auto& [name, queue] : std::exchange(tables.unsettled.ended, {})) {
+    const Retention& keep = queue->policy().retention;
+    Retained& retained = queue->retained[static_cast<std::size_t>(name.second)];
+    while (retained.tasks > keep.max_tasks || retained.bytes > keep.max_bytes) {
+      remove_or_park(tables, *retained.order.begin());
+    }
+  }
+  std::set<TaskNode*, OlderSequence> let_go;
+  for (const Text& id : std::exchange(tables.unsettled.unpinned, {})) {
+    TaskNode* task = tables.find_task(id);
+    if (task != nullptr && task->row.overdue && !is_needed(tables, *task)) let_go.insert(task);
+  }
+  for (TaskNode* task : let_go) remove(tables, *task);
 }
 
 void close_if_done(Tables& tables, ClaimNode& claim) {
@@ -200,23 +218,14 @@ Status redrive(Tables& tables, TaskNode& task) {
                                 task.row.id.view(), holder->row.id.view()));
     }
   }
-  Effect verdict = Effect::kMet;
-  for (const EdgeRow& edge : Edges(tables.edges(task))) {
-    const TaskNode* target = tables.find_task(edge.target);
-    if (edge.met || edge.missing) continue;
-    if (target == nullptr) {
-      tables.drop_edge(edge);
-      tables.count(task.queue(), Counter::kSwept);
-    } else if (effect_of(edge.when, task.options(), target->row.state, false) == Effect::kCancel) {
-      verdict = Effect::kCancel;
-    }
-  }
   if (const CascadeRow* old = tables.cascade_of(task.row.id)) tables.drop_cascade(old->number);
   const bool blocked = tables.open_edges(task) > 0;
   tables.change_task(task, [&](TaskRow& row) {
     Run& run = edit_run(row);
     run.started_at = kNever;
+    const Text worker = std::exchange(run.worker, {});
     remember_run(tables, run, {"redrive", {}, true});
+    run.worker = worker;
     run.attempts = 0;
     run.expired_leases = 0;
     run.run_at = kNever;
@@ -236,7 +245,6 @@ Status redrive(Tables& tables, TaskNode& task) {
     }
   });
   tables.count(task.queue(), Counter::kRedriven);
-  if (verdict == Effect::kCancel) cancel(tables, task, Event::kDependencyEnded, Reason::kDependency);
   return {};
 }
 
@@ -300,26 +308,16 @@ void set_hold(Tables& tables, ClaimNode& claim, MemberRow member, Hold hold) {
 }
 
 bool settle_down(Tables& tables) {
+  std::int64_t steps = tables.limits.steps;
   bool told = true;
   do {
-    const auto ended = std::exchange(tables.unsettled.ended, {});
-    for (const auto& [queue, end] : ended) {
-      const Retention& keep = queue->policy().retention;
-      Retained& retained = queue->retained[static_cast<std::size_t>(end)];
-      while (retained.tasks > keep.max_tasks || retained.bytes > keep.max_bytes) {
-        remove_or_park(tables, *retained.order.begin());
-      }
-    }
-    for (const Text& id : std::exchange(tables.unsettled.unpinned, {})) {
-      TaskNode* task = tables.find_task(id);
-      if (task != nullptr && task->row.overdue && !is_needed(tables, *task)) remove(tables, *task);
-    }
-    told = work_off_cascades(tables, tables.limits.steps);
-  } while (!tables.unsettled.ended.empty() || !tables.unsettled.unpinned.empty());
+    told = work_off_cascades(tables, steps);
+    apply_retention(tables);
+  } while (told && !tables.cascades().empty());
   while (std::ssize(tables.closed_claims()) > tables.limits.closed_claims) {
     tables.remove_claim(*tables.claims().find(tables.closed_claims().begin()->second)->second);
   }
-  return told;
+  return tables.cascades().empty();
 }
 
 }  // namespace retsu::engine

@@ -148,7 +148,6 @@ struct Dependents {
   std::set<TaskNode*, OlderSequence> open;  // wait for it
   std::set<TaskNode*, OlderSequence> met;   // waited for it
   std::int64_t pins = 0;                    // of the latter, live ones: they still need its result
-  std::int64_t known = 0;                   // of the open ones, those that wait for a task that was there
 
   [[nodiscard]] bool empty() const { return open.empty() && met.empty(); }
 };

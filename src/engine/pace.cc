@@ -68,10 +68,10 @@ void hold(Tables& tables, Queue& queue, std::optional<std::int64_t> named_ms) {
   const QueuePolicy& policy = queue.policy();
   QueueRow& row = tables.edit(queue);
   ++row.throttles;
-  row.longest_named_ms = std::max(row.longest_named_ms, named_ms.value_or(0));
+  row.longest_named_ms = std::max(row.longest_named_ms, named_ms.value_or(-1));
   std::int64_t hold_ms = named_ms.value_or(policy.throttle_hold_ms());
   if (policy.breaker && row.throttles >= policy.breaker->after) {
-    if (row.longest_named_ms > 0) {
+    if (row.longest_named_ms >= 0) {
       hold_ms = row.longest_named_ms;
     } else {
       hold_ms = policy.throttle_hold_ms();
@@ -89,7 +89,7 @@ void end_throttle_row(Tables& tables, Queue& queue) {
   if (queue.row.throttles == 0) return;
   QueueRow& row = tables.edit(queue);
   row.throttles = 0;
-  row.longest_named_ms = 0;
+  row.longest_named_ms = -1;
 }
 
 void set_policy(Tables& tables, Queue& queue, QueuePolicy policy) {
@@ -109,7 +109,9 @@ void set_policy(Tables& tables, Queue& queue, QueuePolicy policy) {
     row.level_at = at;
   }
   tables.set_policy(queue, std::make_shared<const QueuePolicy>(std::move(policy)));
-  for (int end = 0; end < kEndStates; ++end) tables.unsettled.ended.emplace(&queue, end);
+  for (int end = 0; end < kEndStates; ++end) {
+    tables.unsettled.ended.emplace(std::pair(queue.name.view(), end), &queue);
+  }
 }
 
 }  // namespace retsu::engine

@@ -75,9 +75,9 @@ Result<std::vector<Link>> link(const Tables& tables, const NewTask& task, const 
     const auto same =
         std::ranges::find_if(links, [&](const Link& link) { return link.edge.target == target; });
     Link made{{Text(task.id), target, 0, dependency.when, {}, false}, Effect::kOpen};
-    if (same != links.end()) {
-      if (dependency.when == When::kSettled || same->edge.when == When::kFinished) continue;
-      links.erase(same);
+    if (same != links.end() &&
+        (dependency.when == When::kSettled || same->edge.when == When::kFinished)) {
+      continue;
     }
     std::optional<State> ended;
     if (const TaskNode* found = tables.find_task(target)) {
@@ -96,7 +96,11 @@ Result<std::vector<Link>> link(const Tables& tables, const NewTask& task, const 
                     fmt::format(R"({{"id":"{}","depends_on":"{}"}})", task.id, dependency.id));
     }
     if (made.effect == Effect::kMet) made.edge.met = ended;
-    links.push_back(std::move(made));
+    if (same != links.end()) {
+      *same = std::move(made);
+    } else {
+      links.push_back(std::move(made));
+    }
   }
   return links;
 }

@@ -151,11 +151,10 @@ Result<Removed> delete_queue(Tables& tables, const DeleteQueue& command) {
                                 task->row.id.view(), command.queue));
     }
   }
-  const std::int64_t removed = std::ssize(ended);
   for (TaskNode* task : ended) remove(tables, *task);
   tables.set_policy(*queue, nullptr);
   tables.edit(*queue) = QueueRow{};
-  return Removed{removed};
+  return Removed{1};
 }
 
 Result<UserList> list_users(const Tables& tables, const ListUsers& command) {
@@ -224,9 +223,7 @@ StatsReply stats(const Tables& tables) {
 
 DrainReply set_draining(Tables& tables, bool draining) {
   tables.edit_meta().draining = draining;
-  DrainReply reply{draining, 0};
-  for (const auto& [name, queue] : tables.queues()) reply.running += queue->runs;
-  return reply;
+  return {draining, tables.tasks_in(State::kStarted)};
 }
 
 }  // namespace retsu::engine

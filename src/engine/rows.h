@@ -138,7 +138,7 @@ struct QueueRow {
   TimePoint level_at = kNever;   // when that was so; never: the bucket is full
   TimePoint hold_until = TimePoint::min();
   std::int64_t throttles = 0;    // in a row
-  std::int64_t longest_named_ms = 0;  // of that row
+  std::int64_t longest_named_ms = -1;  // of that row; -1: none was named
   TimePoint last_end = TimePoint::min();
   std::int64_t minute = 0;
   std::array<std::int64_t, kPerMinute> this_minute{};

@@ -53,7 +53,7 @@ Result<Pushed> make_task(Tables& tables, ScheduleRow& row, std::string id, bool 
   const Tables::Mark before = tables.mark();
   auto pushed = push_one(tables, task, Admission::kAlways, tables.next_front());
   if (pushed) {
-    row.last_task = pushed->id;
+    if (pushed->created) row.last_task = pushed->id;
     row.last_error.clear();
   } else {
     tables.roll_back(before);

@@ -25,14 +25,15 @@ Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& childre
   std::vector<Text> awaited;
   std::int64_t front = tables.next_front(std::ssize(children));
   for (const NewTask& child : children) {
-    if (keeps_permit && child.queue == task.queue().name.view()) {
+    auto pushed = push_one(tables, child, Admission::kAlways, front++, ids);
+    if (!pushed) return tl::unexpected(std::move(pushed.error()));
+    const TaskNode* stands_for_it = tables.find_task(pushed->id);
+    if (keeps_permit && stands_for_it != nullptr && &stands_for_it->queue() == &task.queue()) {
       return refuse(ErrorCode::kConflict,
                     fmt::format("task {} keeps its permit while it awaits, so it cannot await a task of "
                                 "its own queue {}",
-                                task.row.id.view(), child.queue));
+                                task.row.id.view(), task.queue().name.view()));
     }
-    auto pushed = push_one(tables, child, Admission::kAlways, front++, ids);
-    if (!pushed) return tl::unexpected(std::move(pushed.error()));
     if (std::ranges::find(awaited, Text(pushed->id)) == awaited.end()) awaited.emplace_back(pushed->id);
   }
   if (auto way = find_way(tables, awaited, task.row.id)) {
@@ -53,7 +54,10 @@ Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& childre
                               task.row.id.view(), tables.limits.dependencies));
   }
   suspend(tables, task, keeps_permit);
-  if (tables.open_edges(task) == 0) enqueue(tables, task, Event::kReady);
+  if (tables.open_edges(task) == 0) {
+    enqueue(tables, task, Event::kReady);
+    tables.count(task.queue(), Counter::kFreed);
+  }
   return {};
 }
 
@@ -222,7 +226,7 @@ Released release_claim(Tables& tables, const ReleaseClaim& command) {
 Released release_older(Tables& tables, const ReleaseOlder& command) {
   std::vector<ClaimNode*> old;
   for (const auto& [number, claim] : tables.claims()) {
-    if (claim->open > 0 && claim->row.claimed_at < tables.now() - Millis(command.older_than_ms)) {
+    if (claim->open > 0 && claim->row.claimed_at <= tables.now() - Millis(command.older_than_ms)) {
       old.push_back(claim.get());
     }
   }

@@ -88,8 +88,6 @@ class Tables {
   void add_edge(EdgeRow row);  // behind the others of its dependent
   void change_edge(const EdgeRow& from, EdgeRow to);
   void drop_edge(const EdgeRow& row);
-  // Ids of tasks that are gone while others, ended themselves, still refer to them as open.
-  [[nodiscard]] const auto& orphaned() const { return orphaned_; }
 
   // Claims.
   [[nodiscard]] ClaimNode* find_claim(std::string_view id) const;
@@ -124,10 +122,10 @@ class Tables {
   void set_cascade(CascadeRow row);
   void drop_cascade(std::uint64_t number);
 
-  // To be looked at before the command is over: work for settle_down, never stored.
+  // Hints for settle_down, which uses them up before the command is over.
   struct Unsettled {
-    std::set<std::pair<Queue*, int>> ended;  // queues in which a task ended, and how
-    std::vector<Text> unpinned;              // tasks that one live task less needs
+    std::map<std::pair<std::string_view, int>, Queue*> ended;  // where tasks ended, and how
+    std::vector<Text> unpinned;                                // tasks that one live task less needs
   };
   Unsettled unsettled;
 
@@ -185,7 +183,6 @@ class Tables {
   void index(TaskNode& task, int by);
   void index_order(TaskNode& task, int by);
   void index_pins(const TaskNode& task, int by);
-  void refresh_orphaned(const Text& target);
   void index_member(ClaimNode& claim, const MemberRow& member, int by);
   void index_claim(ClaimNode& claim, int by);
   void refresh_retention(Queue& queue, int end);
@@ -210,7 +207,6 @@ class Tables {
   boost::unordered_map<const TaskNode*, Edges> edges_;
   boost::unordered_map<Text, Dependents, std::hash<Text>> dependents_;
   std::int64_t open_edges_ = 0;
-  std::set<Text> orphaned_;
 
   boost::unordered_map<std::uint64_t, std::unique_ptr<ClaimNode>> claims_;
   boost::unordered_flat_map<std::string_view, ClaimNode*> claim_ids_;

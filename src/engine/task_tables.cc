@@ -53,7 +53,6 @@ void Tables::put(const std::optional<TaskRow>& from, const std::optional<TaskRow
     task->row = *to;
     ids_.insert(task);
     index(*task, +1);
-    refresh_orphaned(to->id);
   } else if (to) {
     replace(*find_task(from->id), *to);
   } else {
@@ -62,7 +61,6 @@ void Tables::put(const std::optional<TaskRow>& from, const std::optional<TaskRow
     index(*task, -1);
     ids_.erase(task);
     slab_.drop(task);
-    refresh_orphaned(from->id);
   }
 }
 
@@ -215,7 +213,6 @@ void Tables::put(const std::optional<EdgeRow>& from, const std::optional<EdgeRow
       others.pins += live ? by : 0;
     } else {
       open_edges_ += by;
-      others.known += edge.missing ? 0 : by;
     }
   };
   if (from) index(*from, -1);
@@ -231,16 +228,6 @@ void Tables::put(const std::optional<EdgeRow>& from, const std::optional<EdgeRow
   }
   if (edges.empty()) edges_.erase(&dependent);
   if (others.empty()) dependents_.erase(row.target);
-  refresh_orphaned(row.target);
-}
-
-void Tables::refresh_orphaned(const Text& target) {
-  const Dependents* others = dependents(target);
-  if (others != nullptr && others->known > 0 && find_task(target) == nullptr) {
-    orphaned_.insert(target);
-  } else if (!orphaned_.empty()) {
-    orphaned_.erase(target);
-  }
 }
 
 void Tables::index_pins(const TaskNode& task, int by) {

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "engine/claims.h"
-#include "engine/dependencies.h"
 #include "engine/lifecycle.h"
 #include "engine/schedules.h"
 
@@ -14,7 +13,7 @@ namespace {
 // One kind of thing that time brings. Of things due at the same moment, the earlier row goes first.
 struct Kind {
   bool housekeeping;  // nobody waits for it: may be done a few at a time
-  TimePoint (*due)(const Tables&, TimePoint since);  // since: the last time anybody looked
+  TimePoint (*due)(const Tables&);
   void (*happen)(Tables&, TimePoint clock);
 };
 
@@ -57,53 +56,43 @@ void forget_tombstone(Tables& tables, TimePoint) {
   tables.drop_tombstone(id);
 }
 
-// On the hour.
-TimePoint next_sweep(const Tables& tables, TimePoint since) {
-  using std::chrono::hours;
-  if (tables.orphaned().empty()) return kNever;
-  return std::max<TimePoint>(std::chrono::floor<hours>(since) + hours(1),
-                             std::chrono::ceil<hours>(tables.now()));
-}
-
 constexpr std::array kKinds = {
-    Kind{false, [](const Tables& tables, TimePoint) { return first_time(tables.leases()); },
+    Kind{false, [](const Tables& tables) { return first_time(tables.leases()); },
          [](Tables& tables, TimePoint) {
            expire_lease(tables, *tables.claims().find(tables.leases().begin()->second)->second);
          }},
     Kind{false,
-         [](const Tables& tables, TimePoint) {
+         [](const Tables& tables) {
            return tables.timers().empty() ? kNever : TimePoint(Millis(tables.timers().begin()->row.key));
          },
          task_timer},
-    Kind{false, [](const Tables& tables, TimePoint) { return first_time(tables.expiries()); }, expire},
+    Kind{false, [](const Tables& tables) { return first_time(tables.expiries()); }, expire},
     Kind{false,
-         [](const Tables& tables, TimePoint) {
+         [](const Tables& tables) {
            return tables.meta().draining ? kNever : first_time(tables.schedules_due());
          },
          [](Tables& tables, TimePoint clock) {
            run_occurrence(tables, std::string(tables.schedules_due().begin()->second), clock);
          }},
     Kind{true,
-         [](const Tables& tables, TimePoint) {
+         [](const Tables& tables) {
            const TimePoint closed = first_time(tables.closed_claims());
            return closed == kNever ? kNever : closed + kClosedClaimAge;
          },
          forget_claim},
-    Kind{true, [](const Tables& tables, TimePoint) { return first_time(tables.xcom_due()); },
+    Kind{true, [](const Tables& tables) { return first_time(tables.xcom_due()); },
          [](Tables& tables, TimePoint) {
            tables.drop_xcom(std::string(tables.xcom_due().begin()->second));
          }},
-    Kind{true, [](const Tables& tables, TimePoint) { return first_time(tables.retention_due()); }, remove_retained},
-    Kind{true, [](const Tables& tables, TimePoint) { return first_time(tables.tombstones_due()); },
+    Kind{true, [](const Tables& tables) { return first_time(tables.retention_due()); }, remove_retained},
+    Kind{true, [](const Tables& tables) { return first_time(tables.tombstones_due()); },
          forget_tombstone},
-    Kind{true, next_sweep, [](Tables& tables, TimePoint) { sweep(tables); }},
 };
 
 }  // namespace
 
 void advance(Tables& tables, TimePoint clock) {
-  const TimePoint since = tables.now();
-  clock = std::max(clock, since);
+  clock = std::max(clock, tables.now());
   if (!tables.cascades().empty()) settle_down(tables);
   std::int64_t housekeeping_left = tables.limits.steps;
   for (;;) {
@@ -111,7 +100,7 @@ void advance(Tables& tables, TimePoint clock) {
     TimePoint earliest = kNever;
     for (const Kind& kind : kKinds) {
       if (kind.housekeeping && housekeeping_left == 0) continue;
-      const TimePoint due = kind.due(tables, since);
+      const TimePoint due = kind.due(tables);
       if (due < earliest) {
         earliest = due;
         next = &kind;
@@ -129,7 +118,7 @@ void advance(Tables& tables, TimePoint clock) {
 TimePoint next_event(const Tables& tables) {
   if (!tables.cascades().empty()) return tables.now();
   TimePoint earliest = kNever;
-  for (const Kind& kind : kKinds) earliest = std::min(earliest, kind.due(tables, tables.now()));
+  for (const Kind& kind : kKinds) earliest = std::min(earliest, kind.due(tables));
   return earliest;
 }
 

@@ -53,9 +53,14 @@ std::string pace_detail(const Queue& queue, Cause cause) {
   }
 }
 
-// How many come first: in the user's own line, and users before this one in the ring.
+// How many come first: tasks of the user's own line, and users before this one in the ring. Those that kept
+// a permit come in a line of their own.
 std::pair<std::int64_t, std::int64_t> ahead(const TaskNode& task) {
   const Line& line = task.line();
+  if (task.row.keeps_permit) {
+    const auto& kept = line.queue->kept;
+    return {std::distance(kept.begin(), kept.find(const_cast<TaskNode*>(&task))), 0};
+  }
   std::int64_t tasks = 0;
   for (const TaskNode& other : line.ready) {
     if (&other == &task || tasks == kCounted) break;
@@ -99,14 +104,12 @@ void explain_queued(const Tables& tables, const TaskNode& task, std::vector<WhyC
                                   line.permits, queue.name.view()),
                       {}});
   }
-  if (!task.row.keeps_permit) {
-    const auto [tasks, users] = ahead(task);
-    if (tasks + users > 0) {
-      causes.push_back({Cause::kBehind,
-                        fmt::format("{} of the same user and {} come first",
-                                    counted(tasks, "task", "tasks"), counted(users, "user", "users")),
-                        {}});
-    }
+  const auto [tasks, users] = ahead(task);
+  if (tasks + users > 0) {
+    causes.push_back({Cause::kBehind,
+                      fmt::format("{} and {} come first", counted(tasks, "task", "tasks"),
+                                  counted(users, "user", "users")),
+                      {}});
   }
   if (causes.empty() || queue.asked_at < tables.now() - kWorkerSilence) {
     causes.push_back({Cause::kNoWorker,

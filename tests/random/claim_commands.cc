@@ -16,9 +16,9 @@ Command CommandSource::claim() {
   if (dice_.percent(20)) {
     for (std::int64_t i = dice_.between(1, 3); i > 0; --i) claim.steal.push_back(user());
   }
-  /*TEMP*/ { std::vector<std::string> all; auto d=[&](std::vector<std::string>& v){ std::vector<std::string> o; for (auto& x: v) { bool seen=false; for (auto& y: all) seen|= x==y; if(!seen){o.push_back(x); all.push_back(x);} } v=o; }; d(claim.users); d(claim.steal); }
   claim.max = dice_.percent(50) ? 1 : dice_.between(2, 6);
-  if (dice_.percent(40)) claim.lease_ms = dice_.one_of<std::int64_t>({0, 100, 2'000, 5'000, 60'000});
+  if (dice_.percent(40))
+    claim.lease_ms = dice_.one_of<std::int64_t>({0, 100, 2'000, 5'000, 60'000});
   claim.worker = dice_.one_of({"", "w1", "w2"});
   claim.claim_id = claim_id();
   return claim;
@@ -56,8 +56,8 @@ Command CommandSource::settle() {
   Settle settle;
   settle.claim_id = dice_.percent(4) ? claim_id() : held.claim_id;
   if (dice_.percent(10)) {
-    settle.all = dice_.one_of(
-        {Outcome::kFinish, Outcome::kFinish, Outcome::kFail, Outcome::kThrottle, Outcome::kRelease});
+    settle.all = dice_.one_of({Outcome::kFinish, Outcome::kFinish, Outcome::kFail,
+                               Outcome::kThrottle, Outcome::kRelease});
     return settle;
   }
   const auto fence_of = [&](const Held& task) -> std::optional<std::int64_t> {
@@ -74,7 +74,8 @@ Command CommandSource::settle() {
 }
 
 Command CommandSource::other_claim_command() {
-  const std::string id = held_.empty() || dice_.percent(20) ? claim_id() : dice_.pick(held_).claim_id;
+  const std::string id =
+      held_.empty() || dice_.percent(20) ? claim_id() : dice_.pick(held_).claim_id;
   const std::int64_t roll = dice_.below(100);
   if (roll < 60) {
     Extend extend;

@@ -1,4 +1,5 @@
-// Random commands in a small world, where names collide, cycles close and claims go stale all the time.
+// Random commands in a small world, where names collide, cycles close and claims go stale all the
+// time.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ struct Step {
   Command command;
 };
 
-// One seed, one sequence of steps, given the same answers. Every command has its ids filled in, so that
-// it means the same to every broker. About a tenth is nonsense: unknown ids, old fences, wrong states.
+// One seed, one sequence of steps, given the same answers. Every command has its ids filled in, so
+// that it means the same to every broker. About a tenth is nonsense: unknown ids, old fences, wrong
+// states.
 class CommandSource {
  public:
   explicit CommandSource(std::uint64_t seed);

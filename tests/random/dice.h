@@ -17,9 +17,7 @@ class Dice {
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
   }
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return low + below(high - low + 1);
-  }
+  std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }
   bool percent(std::int64_t chance) { return below(100) < chance; }
 
   template <class List>

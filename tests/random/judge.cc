@@ -32,7 +32,8 @@ bool is_cycle(const std::string& details) {
 
 void make_alike(Error& error) {
   error.message.clear();
-  error.details = error.code == ErrorCode::kDependencyCycle && is_cycle(error.details) ? "cycle" : "";
+  error.details =
+      error.code == ErrorCode::kDependencyCycle && is_cycle(error.details) ? "cycle" : "";
 }
 
 void make_alike(QueueInfo& info) {

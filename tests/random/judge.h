@@ -1,4 +1,5 @@
-// The model and a broker side by side: the same commands at the same times must get the same answers.
+// The model and a broker side by side: the same commands at the same times must get the same
+// answers.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,9 @@ struct Mismatch {
   std::string got;
 };
 
-// What two right brokers may answer differently is made alike: the words of messages and details, cursors,
-// rates per minute and percentiles, the order inside a graph. Everything else must be equal.
+// What two right brokers may answer differently is made alike: the words of messages and details,
+// cursors, rates per minute and percentiles, the order inside a graph. Everything else must be
+// equal.
 Result<Reply> comparable(Result<Reply> reply);
 
 std::string shown(const Result<Reply>& reply);
@@ -38,8 +40,8 @@ class Judge {
   // Both take the step. None: they agree.
   std::optional<Mismatch> take(const Step& step);
 
-  // Both show everything that they have: each task with its reasons to wait, each queue, user, claim,
-  // schedule and counter, page by page.
+  // Both show everything that they have: each task with its reasons to wait, each queue, user,
+  // claim, schedule and counter, page by page.
   std::optional<Mismatch> compare_everything();
 
   // The model's answer to the last step.
@@ -78,12 +80,14 @@ struct Verdict {
 Verdict play(const Trial& trial, const MakeSubject& make);
 
 // The same steps again.
-std::optional<Mismatch> replay(const std::vector<Step>& steps, Limits limits, const MakeSubject& make);
+std::optional<Mismatch> replay(const std::vector<Step>& steps, Limits limits,
+                               const MakeSubject& make);
 
 // Leaves out as many steps as possible such that there is still a mismatch in the same operation.
 std::vector<Step> shrunk(std::vector<Step> steps, Limits limits, const MakeSubject& make);
 
-// For a person: the seed, the mismatch, the last steps, and the shortest list of steps that shows it.
+// For a person: the seed, the mismatch, the last steps, and the shortest list of steps that shows
+// it.
 std::string report(const Trial& trial, const Verdict& verdict, const MakeSubject& make);
 
 }  // namespace retsu::random_runs

@@ -20,8 +20,8 @@ std::string listed(const std::vector<Step>& steps, std::size_t from) {
 }
 
 std::string explained(const Mismatch& mismatch) {
-  return "  step " + std::to_string(mismatch.step) + ": " + mismatch.command +
-         "\n  expected " + mismatch.expected + "\n  got      " + mismatch.got + "\n";
+  return "  step " + std::to_string(mismatch.step) + ": " + mismatch.command + "\n  expected " +
+         mismatch.expected + "\n  got      " + mismatch.got + "\n";
 }
 
 }  // namespace

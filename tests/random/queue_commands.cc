@@ -20,8 +20,8 @@ QueuePolicy CommandSource::policy() {
   if (dice_.percent(35)) policy.concurrency = dice_.between(1, 4);
   if (dice_.percent(20)) policy.interval_ms = dice_.one_of<std::int64_t>({1, 500, 3'000});
   if (dice_.percent(25)) {
-    policy.rate = Rate{dice_.between(1, 4), dice_.one_of<std::int64_t>({700, 1'000, 10'000}),
-                       dice_.below(4)};
+    policy.rate =
+        Rate{dice_.between(1, 4), dice_.one_of<std::int64_t>({700, 1'000, 10'000}), dice_.below(4)};
   }
   if (dice_.percent(30)) policy.throttle_ms = dice_.one_of<std::int64_t>({0, 300, 2'000});
   if (dice_.percent(20)) policy.max_hold_ms = dice_.one_of<std::int64_t>({100, 5'000, 60'000});
@@ -37,7 +37,8 @@ QueuePolicy CommandSource::policy() {
   Retention& kept = policy.retention;
   if (dice_.percent(30)) kept.finished_ms = dice_.one_of<std::int64_t>({0, 5'000, kMinute, kHour});
   if (dice_.percent(30)) kept.canceled_ms = dice_.one_of<std::int64_t>({0, 5'000, kMinute});
-  if (dice_.percent(30)) kept.failed_ms = dice_.one_of<std::int64_t>({0, 10'000, kHour, 90 * kHour});
+  if (dice_.percent(30))
+    kept.failed_ms = dice_.one_of<std::int64_t>({0, 10'000, kHour, 90 * kHour});
   if (dice_.percent(25)) kept.max_tasks = dice_.between(0, 5);
   if (dice_.percent(10)) kept.max_bytes = dice_.one_of<std::int64_t>({0, 5, 40});
   return policy;
@@ -76,7 +77,7 @@ Command CommandSource::xcom_command() {
   if (roll < 40) return GetXcom{key};
   if (roll < 85) {
     return PutXcom{key, Json(std::to_string(dice_.below(100))),
-                   dice_.one_of<std::int64_t>({1, 3'000, kMinute, kHour})};
+                   dice_.one_of<std::int64_t>({1, 3'000, kHour, 10 * kDay})};
   }
   return DeleteXcom{key};
 }
@@ -94,8 +95,9 @@ Command CommandSource::schedule_command() {
                         ? dice_.one_of<std::int64_t>({kHour, 3 * kHour + 1})
                         : dice_.one_of<std::int64_t>({2'000, 7'001, kMinute, kHour});
   } else {
-    spec.cron = spec.catch_up == CatchUp::kAll ? "@hourly"
-                                               : dice_.one_of({"* * * * *", "*/5 * * * *", "@daily"});
+    spec.cron = spec.catch_up == CatchUp::kAll
+                    ? "@hourly"
+                    : dice_.one_of({"* * * * *", "*/5 * * * *", "@daily"});
     spec.time_zone = dice_.one_of({"UTC", "Asia/Tokyo", "Europe/Berlin"});
   }
   spec.task = new_task(false);

@@ -52,10 +52,9 @@ class SpoiledBroker : public Broker {
 
  private:
   void answer_instead(Context context, Done done, Reply reply) {
-    inner_.submit(Stats{}, std::move(context),
-                  [done = std::move(done), reply = std::move(reply)](const Result<Reply>&) {
-                    done(reply);
-                  });
+    inner_.submit(
+        Stats{}, std::move(context),
+        [done = std::move(done), reply = std::move(reply)](const Result<Reply>&) { done(reply); });
   }
 
   ReferenceBroker inner_;

@@ -18,9 +18,9 @@ NewTask CommandSource::new_task(bool with_dependencies) {
   task.priority = {static_cast<int>(dice_.percent(40) ? kNormalPriority : dice_.between(1, 6))};
   task.payload = Json(std::to_string(dice_.below(dice_.percent(80) ? 100 : 1'000'000'000)));
   if (dice_.percent(18)) {
-    task.run_at = latest_ + Millis{dice_.one_of<std::int64_t>({-5, 0, 1, 1'000,
-                                                               dice_.below(10 * kSecond),
-                                                               dice_.below(2 * kHour)})};
+    task.run_at =
+        latest_ + Millis{dice_.one_of<std::int64_t>(
+                      {-5, 0, 1, 1'000, dice_.below(10 * kSecond), dice_.below(2 * kHour)})};
   }
   if (dice_.percent(12)) {
     task.expires_at = latest_ + Millis{dice_.one_of<std::int64_t>(
@@ -53,12 +53,11 @@ Command CommandSource::push() {
   const std::int64_t count = dice_.percent(65) ? 1 : dice_.between(2, 6);
   for (std::int64_t i = 0; i < count; ++i) {
     NewTask task = new_task();
-    if (i > 0 && dice_.percent(30)) {
-      task.depends_on.push_back({dice_.pick(push.tasks).id, When::kFinished});
-    }
+    const NewTask* other = i > 0 && dice_.percent(30) ? &dice_.pick(push.tasks) : nullptr;
+    if (other && !other->id_generated) task.depends_on.push_back({other->id, When::kFinished});
     push.tasks.push_back(std::move(task));
   }
-  if (count > 1 && dice_.percent(10)) {
+  if (count > 1 && !push.tasks.back().id_generated && dice_.percent(10)) {
     push.tasks.front().depends_on.push_back({push.tasks.back().id, When::kFinished});
   }
   push.partial = dice_.percent(25);
@@ -85,8 +84,8 @@ Filter CommandSource::filter() {
   Filter filter;
   if (dice_.percent(30)) {
     using enum State;
-    filter.state = dice_.one_of(
-        {kScheduled, kDeferred, kQueued, kStarted, kFinished, kFailed, kCanceled});
+    filter.state =
+        dice_.one_of({kScheduled, kDeferred, kQueued, kStarted, kFinished, kFailed, kCanceled});
   }
   if (dice_.percent(50)) filter.queue = queue();
   if (dice_.percent(40)) filter.user = user();

@@ -24,14 +24,6 @@ struct Edge {
   State ended_as = State::kFinished;  // once met
 };
 
-// How the last settle of a task was answered, to answer a repeated one alike.
-struct SettleMemory {
-  std::string claim_id;
-  std::int64_t fence = 0;
-  Outcome outcome = Outcome::kFinish;
-  State answered = State::kFinished;
-};
-
 // Smaller is earlier in the line: band, two keys, sequence number.
 using Position = std::array<std::int64_t, 4>;
 
@@ -44,7 +36,6 @@ struct TaskRecord {
   std::optional<TimePoint> queued_at;
   std::optional<TimePoint> started_at;
   std::optional<TimePoint> ended_at;
-  std::int64_t end_number = 0;  // rises with each end of any task
   std::int64_t attempts = 0;
   std::int64_t leases_lost = 0;  // since the push or the last redrive
   bool retrying = false;
@@ -62,7 +53,7 @@ struct TaskRecord {
   Json result;
   Json progress;
   std::vector<Attempt> history;
-  std::optional<SettleMemory> settled;
+  bool overdue = false;  // retention would have removed it, but a live task needs its result
 
   [[nodiscard]] const std::string& id() const { return pushed.id; }
   [[nodiscard]] const std::string& queue() const { return pushed.queue; }
@@ -100,13 +91,13 @@ using Counts = std::map<Counter, std::int64_t>;
 struct QueueRecord {
   QueuePolicy policy;
   std::optional<TimePoint> hold_until;
-  std::optional<TimePoint> last_return;  // of a permit
-  std::optional<TimePoint> last_asked;   // by a claim
-  std::int64_t last_start = 0;           // a running number over all queues
-  std::int64_t last_place = 0;           // given out in the ring
-  std::int64_t throttles = 0;            // in a row
+  std::optional<TimePoint> last_return;          // of a permit
+  std::optional<TimePoint> last_asked;           // by a claim
+  std::int64_t last_start = 0;                   // a running number over all queues
+  std::int64_t last_place = 0;                   // given out in the ring
+  std::int64_t throttles = 0;                    // in a row
   std::optional<std::int64_t> longest_named_ms;  // in that row
-  std::int64_t tokens = 0;               // in parts: a token is rate.per_ms parts
+  std::int64_t tokens = 0;                       // in parts: a token is rate.per_ms parts
   TimePoint tokens_at;
   Counts counts;
 };
@@ -114,8 +105,8 @@ struct QueueRecord {
 enum class Given : std::uint8_t {
   kHeld,
   kSettled,
-  kCanceled,  // a ghost: the worker may not know yet
-  kTimedOut,  // a ghost
+  kCanceled,  // a ghost while it has its permit: the worker may not know yet
+  kTimedOut,  // likewise
   kLost,
 };
 
@@ -126,10 +117,12 @@ struct GivenTask {
   std::string user;
   std::int64_t fence = 0;
   Given status = Given::kHeld;
-  Outcome outcome = Outcome::kFinish;  // once settled
+  bool has_permit = true;
+  Outcome outcome = Outcome::kFinish;  // once settled, and
+  State answered = State::kStarted;    // what was said then
 
   [[nodiscard]] bool is_ghost() const {
-    return status == Given::kCanceled || status == Given::kTimedOut;
+    return has_permit && (status == Given::kCanceled || status == Given::kTimedOut);
   }
 };
 
@@ -141,7 +134,6 @@ struct ClaimRecord {
   std::optional<TimePoint> lease_until;
   std::vector<GivenTask> tasks;  // in the order of the claim
   std::optional<TimePoint> closed_at;
-  std::int64_t close_number = 0;  // rises with each claim that closes
 
   [[nodiscard]] bool holds_tasks() const {
     for (const GivenTask& task : tasks) {

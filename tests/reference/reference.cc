@@ -55,9 +55,9 @@ void ReferenceQueue::advance(TimePoint clock) {
   while (true) {
     std::vector<Timer> timers = due_timers();
     if (timers.empty()) break;
-    const auto first = std::min_element(
-        timers.begin(), timers.end(),
-        [](const Timer& a, const Timer& b) { return a.order() < b.order(); });
+    const auto first =
+        std::min_element(timers.begin(), timers.end(),
+                         [](const Timer& a, const Timer& b) { return a.order() < b.order(); });
     now_ = std::max(now_, first->due);
     begin_step();
     first->happen();
@@ -70,9 +70,13 @@ void ReferenceQueue::advance(TimePoint clock) {
 void ReferenceQueue::end_step() {
   spread_ends();
   while (remove_one_above_limits()) spread_ends();
-  std::erase_if(claims_, [this](const auto& each) {
-    return each.second.closed_at && each.second.close_number <= closes_ - limits_.closed_claims;
-  });
+  std::map<std::pair<TimePoint, std::int64_t>, std::string> closed;
+  for (const auto& [id, claim] : claims_) {
+    if (claim.closed_at) closed[{*claim.closed_at, claim.number}] = id;
+  }
+  for (; std::ssize(closed) > limits_.closed_claims; closed.erase(closed.begin())) {
+    claims_.erase(closed.begin()->second);
+  }
 }
 
 std::vector<ReferenceQueue::Timer> ReferenceQueue::due_timers() {
@@ -111,8 +115,8 @@ std::vector<ReferenceQueue::Timer> ReferenceQueue::due_timers() {
       });
     }
     const auto until = kept_until(task);
-    if (until && *until <= target_ && !is_needed(task)) {
-      add(until, kRetention, sequence, "", [this, number = sequence] { remove(number); });
+    if (until && !task.overdue) {
+      add(until, kRetention, sequence, "", [this, number = sequence] { remove_or_park(number); });
     }
     for (const Edge& edge : task.edges) {
       if (edge.met || !is_gone(edge)) continue;

@@ -18,9 +18,10 @@
 
 namespace retsu {
 
-// A queue as obvious as possible. Everything is found by looking at everything; there is no index, and
-// long work is always done at once (`limits.steps` is ignored). Not thread-safe. Commands come as the
-// broker hands them to an engine: valid by themselves, and with all ids filled in. `wait_ms` is ignored.
+// A queue as obvious as possible. Everything is found by looking at everything; there is no index,
+// and long work is always done at once (`limits.steps` is ignored). Not thread-safe. Commands come
+// as the broker hands them to an engine: valid by themselves, and with all ids filled in. `wait_ms`
+// is ignored.
 class ReferenceQueue {
  public:
   using Taken = std::map<std::pair<State, Event>, std::int64_t>;
@@ -160,11 +161,13 @@ class ReferenceQueue {
   [[nodiscard]] bool is_needed(const TaskRecord& task) const;
   void sweep();
 
-  // --------------------------------------------------------------- retention (reference_retention.cc)
+  // --------------------------------------------------------------- retention
+  // (reference_retention.cc)
 
   [[nodiscard]] std::optional<TimePoint> kept_until(const TaskRecord& task) const;
   void remove(std::int64_t sequence);
   bool remove_one_above_limits();
+  void remove_or_park(std::int64_t sequence);
   void forget_tombstone(const std::string& id);
   [[nodiscard]] std::int64_t remembered_ids() const;
 
@@ -185,7 +188,8 @@ class ReferenceQueue {
     std::int64_t kept = 0;     // through an await
     [[nodiscard]] std::int64_t all() const { return running + kept; }
   };
-  [[nodiscard]] Permits permits_of(const std::string& queue, const std::string* user = nullptr) const;
+  [[nodiscard]] Permits permits_of(const std::string& queue,
+                                   const std::string* user = nullptr) const;
   void set_policy(QueueRecord& queue, const QueuePolicy& policy);
   void refill(QueueRecord& queue) const;
   [[nodiscard]] TimePoint token_at(const QueueRecord& queue) const;
@@ -200,7 +204,8 @@ class ReferenceQueue {
   };
   std::optional<Offer> offer_of(const std::string& queue, const Names* users);
 
-  // ----------------------------------------------- claims (reference_claims.cc, reference_settle.cc)
+  // ----------------------------------------------- claims (reference_claims.cc,
+  // reference_settle.cc)
 
   const Names* group_of(const Claim& claim);
   void start(const Offer& offer, const std::string& claim_id, ClaimRecord& claim);
@@ -219,7 +224,8 @@ class ReferenceQueue {
                      std::optional<std::int64_t> floor_ms);
   Status await(TaskRecord& task, const SettleOne& result);
 
-  // ------------------------------------------------ queues, users, schedules (files of these names)
+  // ------------------------------------------------ queues, users, schedules (files of these
+  // names)
 
   QueueRecord& queue_made(const std::string& name);
   [[nodiscard]] QueueInfo info_of(const std::string& name) const;
@@ -247,16 +253,15 @@ class ReferenceQueue {
   std::map<std::string, XcomValue> xcom_;
   reference::Counts counts_;
 
-  std::deque<std::int64_t> ended_;                    // dependents not told yet
-  std::set<std::pair<std::string, State>> touched_;   // ends of a queue to be held against its limits
-  std::map<std::string, std::int64_t> occurrences_;   // made by each schedule in this call
+  std::deque<std::int64_t> ended_;  // dependents not told yet
+  std::set<std::pair<std::string, State>>
+      touched_;  // ends of a queue to be held against its limits
+  std::map<std::string, std::int64_t> occurrences_;  // made by each schedule in this call
 
   std::int64_t sequences_ = 0;
-  std::int64_t ends_ = 0;
   std::int64_t starts_ = 0;
   std::int64_t fences_ = 0;
   std::int64_t claim_numbers_ = 0;
-  std::int64_t closes_ = 0;
   std::int64_t batches_ = 0;  // of front placements: what one command or timer itself places is one
   std::int64_t batch_ = 0;
   std::int64_t front_places_ = 0;  // in this batch

@@ -17,8 +17,9 @@
 
 namespace retsu {
 
-// Nothing is durable. Time stands still but for set_clock(); `wait_ms` is counted by that clock too, and
-// deadlines of the context are ignored. Thread-safe. All answers and events come from one thread.
+// Nothing is durable. Time stands still but for set_clock(); `wait_ms` is counted by that clock
+// too, and deadlines of the context are ignored. Thread-safe. All answers and events come from one
+// thread.
 class ReferenceBroker : public Broker {
  public:
   explicit ReferenceBroker(Limits limits = {});

@@ -14,7 +14,8 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-// Whom the claim serves next: the users named, or with none of them ready the steal targets. Null: all.
+// Whom the claim serves next: the users named, or with none of them ready the steal targets. Null:
+// all.
 const ReferenceQueue::Names* ReferenceQueue::group_of(const Claim& claim) {
   if (claim.users.empty()) return claim.steal.empty() ? nullptr : &claim.steal;
   for (const std::string& queue : claim.queues) {
@@ -86,7 +87,6 @@ void ReferenceQueue::start(const Offer& offer, const std::string& claim_id, Clai
   const std::int64_t timeout_ms = task.pushed.timeout_ms.value_or(queue.policy.timeout_ms);
   task.timeout_at.reset();
   if (timeout_ms > 0) task.timeout_at = now_ + Millis{timeout_ms};
-  task.settled.reset();
   move(task, Event::kClaim);
   claim.tasks.push_back({task.id(), task.queue(), task.user(), task.fence});
   count(task.queue(), Counter::kStarted);
@@ -138,7 +138,8 @@ Result<ClaimReply> ReferenceQueue::run(const Claim& request) {
     for (const std::string& name : request.queues) {
       const std::optional<Offer> offer = offer_of(name, group);
       if (!offer || offer->at > now_) continue;
-      if (best && queues_.at(best->task->queue()).last_start <= queues_.at(name).last_start) continue;
+      if (best && queues_.at(best->task->queue()).last_start <= queues_.at(name).last_start)
+        continue;
       best = offer;
     }
     if (!best) break;
@@ -147,7 +148,7 @@ Result<ClaimReply> ReferenceQueue::run(const Claim& request) {
   }
 
   if (!taken.empty()) {
-    claim.number = ++claim_numbers_;
+    claim.number = known != claims_.end() ? known->second.number : ++claim_numbers_;
     reply.lease_until = claim.lease_until;
     if (known != claims_.end()) {
       const auto& before = known->second.tasks;
@@ -175,7 +176,7 @@ void ReferenceQueue::leave_claim(TaskRecord& task, Given status, Outcome outcome
     if (given.fence != task.fence) continue;
     given.status = status;
     given.outcome = outcome;
-    if (!given.is_ghost() && !task.keeps_permit) queues_.at(task.queue()).last_return = now_;
+    if (!given.is_ghost()) queues_.at(task.queue()).last_return = now_;
   }
   task.timeout_at.reset();
   close_if_empty(claim);
@@ -184,7 +185,6 @@ void ReferenceQueue::leave_claim(TaskRecord& task, Given status, Outcome outcome
 void ReferenceQueue::close_if_empty(ClaimRecord& claim) {
   if (claim.closed_at || claim.holds_tasks() || claim.holds_ghosts()) return;
   claim.closed_at = now_;
-  claim.close_number = ++closes_;
   claim.lease_until.reset();
 }
 
@@ -192,15 +192,15 @@ std::int64_t ReferenceQueue::release(ClaimRecord& claim) {
   std::int64_t released = 0;
   for (GivenTask& given : claim.tasks) {
     if (given.is_ghost()) {
-      given.status = Given::kLost;
+      given.has_permit = false;
       return_permit(given.queue, given.user);
     } else if (given.status == Given::kHeld) {
       TaskRecord& task = *find(given.id);
       remember_attempt(task, "release");
       --task.attempts;
       count(task.queue(), Counter::kReleased);
-      task.settled = {task.claim_id, task.fence, Outcome::kRelease, State::kQueued};
-      leave_claim(task, Given::kLost);
+      given.answered = State::kQueued;
+      leave_claim(task, Given::kSettled, Outcome::kRelease);
       enqueue(task, Event::kRelease, true);
       ++released;
     }
@@ -213,7 +213,7 @@ void ReferenceQueue::lease_ended(const std::string& claim_id) {
   ClaimRecord& claim = claims_.at(claim_id);
   for (GivenTask& given : claim.tasks) {
     if (given.is_ghost()) {
-      given.status = Given::kLost;
+      given.has_permit = false;
       return_permit(given.queue, given.user);
     } else if (given.status == Given::kHeld) {
       TaskRecord& task = *find(given.id);
@@ -264,7 +264,7 @@ Result<Released> ReferenceQueue::run(const ReleaseClaim& request) {
 Result<Released> ReferenceQueue::run(const ReleaseOlder& request) {
   std::map<std::int64_t, ClaimRecord*> older;
   for (auto& [id, claim] : claims_) {
-    if (claim.closed_at || now_ - claim.claimed_at <= Millis{request.older_than_ms}) continue;
+    if (claim.closed_at || now_ - claim.claimed_at < Millis{request.older_than_ms}) continue;
     older[claim.number] = &claim;
   }
   Released reply;

@@ -135,8 +135,8 @@ bool ReferenceQueue::is_needed(const TaskRecord& task) const {
 
 void ReferenceQueue::sweep() {
   for (auto& [sequence, task] : tasks_) {
-    const auto swept = std::erase_if(
-        task.edges, [&](const Edge& edge) { return !edge.met && is_gone(edge); });
+    const auto swept =
+        std::erase_if(task.edges, [&](const Edge& edge) { return !edge.met && is_gone(edge); });
     if (swept > 0) count(task.queue(), Counter::kSwept, static_cast<std::int64_t>(swept));
   }
 }

@@ -62,7 +62,6 @@ Result<BulkReply> ReferenceQueue::bulk(const Bulk& request,
   for (const std::int64_t sequence : matching) {
     const auto task = tasks_.find(sequence);
     if (task != tasks_.end() && fits(task->second) && change(task->second)) ++reply.changed;
-    spread_ends();
   }
   return reply;
 }
@@ -117,7 +116,7 @@ Result<DeadGroups> ReferenceQueue::run(const GroupDead& request) {
   for (const auto& [name, tasks] : groups) {
     const TaskRecord* newest = *std::max_element(
         tasks.begin(), tasks.end(),
-        [](const TaskRecord* a, const TaskRecord* b) { return a->end_number < b->end_number; });
+        [](const TaskRecord* a, const TaskRecord* b) { return a->ended_at <= b->ended_at; });
     reply.groups.push_back(
         {name.first, name.second, std::ssize(tasks), *newest->ended_at, newest->id()});
   }

@@ -77,8 +77,8 @@ std::optional<ReferenceQueue::Offer> ReferenceQueue::offer_of(const std::string&
   const QueueRecord& queue = found->second;
   const QueuePolicy& policy = queue.policy;
   const Permits permits = permits_of(name);
-  const TimePoint at = std::max(
-      {now_, queue.hold_until.value_or(now_), interval_until(queue), token_at(queue)});
+  const TimePoint at =
+      std::max({now_, queue.hold_until.value_or(now_), interval_until(queue), token_at(queue)});
 
   if (TaskRecord* kept = best_kept(name, users)) {
     if (policy.interval_ms > 0 && permits.running > 0) return std::nullopt;

@@ -52,7 +52,8 @@ std::vector<Pushed> ReferenceQueue::carry_out(const Batch& batch) {
 Result<Pushed> ReferenceQueue::push_unlimited(NewTask task) {
   const Batch batch = plan({std::move(task)}, {});
   std::size_t index = 0;
-  if (auto error = first_error(batch, Limited::kNo, index)) return tl::unexpected(std::move(*error));
+  if (auto error = first_error(batch, Limited::kNo, index))
+    return tl::unexpected(std::move(*error));
   return carry_out(batch).front();
 }
 
@@ -123,7 +124,8 @@ Status ReferenceQueue::await(TaskRecord& task, const SettleOne& result) {
   Batch batch = plan(result.children, {});
   batch.parent = task.id();
   std::size_t index = 0;
-  if (auto error = first_error(batch, Limited::kNo, index)) return tl::unexpected(std::move(*error));
+  if (auto error = first_error(batch, Limited::kNo, index))
+    return tl::unexpected(std::move(*error));
 
   std::vector<Dependency> awaited;
   for (const Plan& plan : batch.plans) {

@@ -54,7 +54,8 @@ QueueInfo ReferenceQueue::info_of(const std::string& name) const {
   QueueInfo info;
   info.queue = name;
   info.policy = queue.policy;
-  for (const auto& row : names_of(std::type_identity<State>{})) info.tasks[std::string(row.name)] = 0;
+  for (const auto& row : names_of(std::type_identity<State>{}))
+    info.tasks[std::string(row.name)] = 0;
   std::optional<TimePoint> oldest;
   for (const auto& [sequence, task] : tasks_) {
     if (task.queue() != name) continue;
@@ -132,13 +133,10 @@ Result<Removed> ReferenceQueue::run(const DeleteQueue& request) {
     if (is_needed(task)) return refuse(ErrorCode::kConflict, "a live task needs a result of it");
     ended.push_back(sequence);
   }
-  for (const std::int64_t sequence : ended) {
-    remove(sequence);
-    spread_ends();
-  }
+  for (const std::int64_t sequence : ended) remove(sequence);
   for (auto& [id, claim] : claims_) {
     for (GivenTask& given : claim.tasks) {
-      if (given.is_ghost() && given.queue == request.queue) given.status = Given::kLost;
+      if (given.is_ghost() && given.queue == request.queue) given.has_permit = false;
     }
     close_if_empty(claim);
   }
@@ -215,7 +213,8 @@ Result<StatsReply> ReferenceQueue::run(const Stats&) {
   StatsReply reply;
   reply.now = now_;
   reply.draining = draining_;
-  for (const auto& row : names_of(std::type_identity<State>{})) reply.tasks[std::string(row.name)] = 0;
+  for (const auto& row : names_of(std::type_identity<State>{}))
+    reply.tasks[std::string(row.name)] = 0;
   for (const auto& [sequence, task] : tasks_) {
     ++reply.tasks[std::string(name_of(task.state))];
     for (const Edge& edge : task.edges) reply.edges += edge.met ? 0 : 1;

@@ -49,6 +49,16 @@ void ReferenceQueue::remove(std::int64_t sequence) {
   }
 }
 
+// What a live task still needs no longer counts, and goes when the last such one has ended.
+void ReferenceQueue::remove_or_park(std::int64_t sequence) {
+  TaskRecord& task = tasks_.at(sequence);
+  if (is_needed(task)) {
+    task.overdue = true;
+  } else {
+    remove(sequence);
+  }
+}
+
 // The oldest end above the limits of those whose number has just changed.
 bool ReferenceQueue::remove_one_above_limits() {
   for (const auto& [queue, state] : touched_) {
@@ -59,18 +69,23 @@ bool ReferenceQueue::remove_one_above_limits() {
     std::int64_t bytes = 0;
     const TaskRecord* oldest = nullptr;
     for (const auto& [sequence, task] : tasks_) {
-      if (task.queue() != queue || task.state != state) continue;
+      if (task.queue() != queue || task.state != state || task.overdue) continue;
       ++tasks;
       bytes += task.bytes();
-      if (oldest && oldest->end_number < task.end_number) continue;
-      if (!is_needed(task)) oldest = &task;
+      if (oldest && *oldest->ended_at <= *task.ended_at) continue;
+      oldest = &task;
     }
     if (oldest && (tasks > retention.max_tasks || bytes > retention.max_bytes)) {
-      remove(oldest->sequence);
+      remove_or_park(oldest->sequence);
       return true;
     }
   }
   touched_.clear();
+  for (const auto& [sequence, task] : tasks_) {
+    if (!task.overdue || is_needed(task)) continue;
+    remove(sequence);
+    return true;
+  }
   return false;
 }
 

@@ -14,7 +14,6 @@ Result<SettleReply> ReferenceQueue::run(const Settle& request) {
   if (!request.all) {
     for (const SettleOne& result : request.results) {
       reply.results.push_back(settle_one(request.claim_id, result));
-      spread_ends();
     }
     return reply;
   }
@@ -27,10 +26,7 @@ Result<SettleReply> ReferenceQueue::run(const Settle& request) {
     result.id = task.id;
     result.fence = task.fence;
     result.outcome = *request.all;
-    Settled settled = settle_one(request.claim_id, result);
-    if (settled.error) settled.error->code = ErrorCode::kStaleClaim;
-    reply.results.push_back(std::move(settled));
-    spread_ends();
+    reply.results.push_back(settle_one(request.claim_id, result));
   }
   return reply;
 }
@@ -43,25 +39,32 @@ Settled ReferenceQueue::settle_one(const std::string& claim_id, const SettleOne&
     const std::int64_t fence = task->fence;
     const Status done = settle_started(*task, result);
     if (!done) return {result.id, false, std::nullopt, done.error()};
-    task->settled = {claim_id, fence, result.outcome, task->state};
+    for (GivenTask& given : claims_.at(claim_id).tasks) {
+      if (given.fence == fence) given.answered = task->state;
+    }
     return {result.id, true, task->state, std::nullopt};
-  }
-  if (task && task->settled && task->settled->claim_id == claim_id &&
-      result.fence.value_or(task->settled->fence) == task->settled->fence &&
-      task->settled->outcome == result.outcome) {
-    return {result.id, true, task->settled->answered, std::nullopt};
   }
 
   ClaimRecord& claim = claims_.at(claim_id);
+  for (const GivenTask& given : claim.tasks) {
+    if (given.status == Given::kSettled && given.id == resolve(result.id) &&
+        result.fence.value_or(given.fence) == given.fence && given.outcome == result.outcome) {
+      return {result.id, true, given.answered, std::nullopt};
+    }
+  }
+  bool was_given = false;
   for (GivenTask& given : claim.tasks) {
+    was_given |= given.id == resolve(result.id);
     if (!given.is_ghost() || given.id != resolve(result.id)) continue;
     if (result.fence.value_or(given.fence) != given.fence) continue;
-    given.status = Given::kLost;
+    given.has_permit = false;
     return_permit(given.queue, given.user);
     close_if_empty(claim);
     break;
   }
-  if (!task) return {result.id, false, std::nullopt, Error{ErrorCode::kNotFound, "no such task"}};
+  if (!task && !was_given) {
+    return {result.id, false, std::nullopt, Error{ErrorCode::kNotFound, "no such task"}};
+  }
   return {result.id, false, std::nullopt,
           Error{ErrorCode::kStaleClaim, "it does not run under this claim"}};
 }
@@ -89,6 +92,7 @@ Status ReferenceQueue::settle_started(TaskRecord& task, const SettleOne& result)
       break;
     case Outcome::kThrottle:
       hold(queue, result.retry_after_ms);
+      if (!result.error.empty()) task.error = result.error;
       remember_attempt(task, "throttle", result.error);
       --task.attempts;
       count(task.queue(), Counter::kThrottled);

@@ -100,8 +100,8 @@ void ReferenceQueue::count(const std::string& queue, Counter counter, std::int64
 }
 
 void ReferenceQueue::remember_attempt(TaskRecord& task, std::string_view outcome, Text error) {
-  task.history.push_back({task.attempts, std::string(outcome), task.started_at, now_, task.worker,
-                          std::move(error)});
+  task.history.push_back(
+      {task.attempts, std::string(outcome), task.started_at, now_, task.worker, std::move(error)});
   while (std::ssize(task.history) > limits_.history) task.history.erase(task.history.begin());
 }
 
@@ -109,7 +109,6 @@ void ReferenceQueue::end(TaskRecord& task, Event event, Reason reason) {
   task.reason = reason;
   task.retrying = false;
   task.ended_at = now_;
-  task.end_number = ++ends_;
   const bool returns_permit = std::exchange(task.keeps_permit, false);
   move(task, event);
   if (task.state == State::kFailed) task.retryable = reason != Reason::kRejected;
@@ -136,7 +135,6 @@ void ReferenceQueue::cancel(TaskRecord& task, Event event, Reason reason) {
     leave_claim(task, Given::kCanceled);
   }
   end(task, event, reason);
-  spread_ends();
 }
 
 Status ReferenceQueue::redrive(TaskRecord& task) {
@@ -147,7 +145,7 @@ Status ReferenceQueue::redrive(TaskRecord& task) {
     return refuse(ErrorCode::kConflict, "its unique_key is held by another task");
   }
   count(task.queue(), Counter::kRedriven);
-  task.history.push_back({task.attempts, "redrive", {}, now_, task.worker /*TEMP*/, {}});
+  task.history.push_back({task.attempts, "redrive", {}, now_, "", {}});
   while (std::ssize(task.history) > limits_.history) task.history.erase(task.history.begin());
   task.attempts = 0;
   task.leases_lost = 0;
@@ -157,9 +155,11 @@ Status ReferenceQueue::redrive(TaskRecord& task) {
   task.started_at.reset();
   task.ended_at.reset();
   task.goes_front = false;
+  task.overdue = false;
   if (task.pushed.expires_at && *task.pushed.expires_at <= now_) task.pushed.expires_at.reset();
 
-  const auto swept = std::erase_if(task.edges, [&](const Edge& edge) { return is_gone(edge); });
+  const auto swept =
+      std::erase_if(task.edges, [&](const Edge& edge) { return !edge.met && is_gone(edge); });
   if (swept > 0) count(task.queue(), Counter::kSwept, static_cast<std::int64_t>(swept));
   const std::optional<Doom> doom = judge_edges(task);
   if (!task.is_blocked()) {
@@ -168,7 +168,6 @@ Status ReferenceQueue::redrive(TaskRecord& task) {
     move(task, Event::kRedriveBlocked);
     if (doom) end(task, doom->event, doom->reason);
   }
-  spread_ends();
   return {};
 }
 
