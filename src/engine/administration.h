@@ -13,7 +13,7 @@ Result<QueueInfo> set_paused(Tables& tables, std::string_view name, bool paused)
 Result<Removed> delete_queue(Tables& tables, const DeleteQueue& command);
 Result<BulkReply> purge_queue(Tables& tables, const PurgeQueue& command);
 
-Result<UserList> list_users(const Tables& tables, const ListUsers& command);
+UserList list_users(const Tables& tables, const ListUsers& command);
 PutUserReply put_user(Tables& tables, const PutUser& command);
 
 Result<XcomValue> get_xcom(const Tables& tables, const GetXcom& command);

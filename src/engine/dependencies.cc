@@ -114,7 +114,7 @@ void begin_cascade(Tables& tables, const TaskNode& task, bool removed) {
   if (others == nullptr || others->open.empty()) return;
   if (const CascadeRow* old = tables.cascade_of(task.row.id)) tables.drop_cascade(old->number);
   tables.set_cascade({++tables.edit_meta().cascade, task.row.id, task.row.state, removed,
-                      task.run().ended_at, 0});
+                      tables.now(), 0});
 }
 
 bool work_off_cascades(Tables& tables, std::int64_t& steps) {
@@ -149,7 +149,7 @@ std::map<std::string, Input> inputs_of(const Tables& tables, const TaskNode& tas
   std::map<std::string, Input> inputs;
   for (const EdgeRow& edge : tables.edges(task)) {
     if (!edge.met) continue;
-    const TaskNode* target = tables.find_task(edge.target);
+    const TaskNode* target = edge.gone ? nullptr : tables.find_task(edge.target);
     inputs.emplace(edge.target.str(), Input{*edge.met, target ? target->run().result : Json()});
   }
   return inputs;

@@ -97,8 +97,8 @@ void dump_task(Dump& out, const Tables& tables, const TaskNode& task) {
            static_cast<int>(row.band), bool(row.to_front), bool(row.id_generated),
            bool(row.keeps_permit), bool(row.overdue), run.expired_leases, ms(run.timeout_at));
   for (const EdgeRow& edge : tables.edges(task)) {
-    out.line("  edge {} to {} {} met {} missing {}", edge.position, edge.target.view(),
-             name_of(edge.when), edge.met ? name_of(*edge.met) : "no", edge.missing);
+    out.line("  edge {} to {} {} met {} missing {} gone {}", edge.position, edge.target.view(),
+             name_of(edge.when), edge.met ? name_of(*edge.met) : "no", edge.missing, edge.gone);
   }
 }
 

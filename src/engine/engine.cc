@@ -60,7 +60,11 @@ struct Apply {
   auto operator()(const RunSchedule& op) { return run_schedule(tables, op); }
   auto operator()(const Stats&) { return stats(tables); }
   auto operator()(const StartDrain&) { return set_draining(tables, true); }
-  auto operator()(const EndDrain&) { return set_draining(tables, false); }
+  auto operator()(const EndDrain&) {
+    set_draining(tables, false);
+    advance(tables, tables.now());  // schedules stood still
+    return set_draining(tables, false);
+  }
 };
 
 template <class T>

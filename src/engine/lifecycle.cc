@@ -47,21 +47,26 @@ void end_row(const Tables& tables, TaskRow& row, State state) {
   row.to_front = false;
 }
 
-// By number and bytes; and what was kept only for a task that has ended now.
-void apply_retention(Tables& tables) {
-  for (const auto& [name, queue] : std::exchange(tables.unsettled.ended, {})) {
+// One task by number or bytes, or one that was kept only for a task that has ended now; false: there is none.
+bool remove_one(Tables& tables) {
+  auto& [ended, unpinned] = tables.unsettled;
+  for (; !ended.empty(); ended.erase(ended.begin())) {
+    const auto& [name, queue] = *ended.begin();
     const Retention& keep = queue->policy().retention;
     Retained& retained = queue->retained[static_cast<std::size_t>(name.second)];
-    while (retained.tasks > keep.max_tasks || retained.bytes > keep.max_bytes) {
-      remove_or_park(tables, *retained.order.begin());
-    }
+    if (retained.tasks <= keep.max_tasks && retained.bytes <= keep.max_bytes) continue;
+    remove_or_park(tables, *retained.order.begin());
+    return true;
   }
-  std::set<TaskNode*, OlderSequence> let_go;
-  for (const Text& id : std::exchange(tables.unsettled.unpinned, {})) {
+  TaskNode* oldest = nullptr;
+  std::erase_if(unpinned, [&](const Text& id) {
     TaskNode* task = tables.find_task(id);
-    if (task != nullptr && task->row.overdue && !is_needed(tables, *task)) let_go.insert(task);
-  }
-  for (TaskNode* task : let_go) remove(tables, *task);
+    if (task == nullptr || !task->row.overdue || is_needed(tables, *task)) return true;
+    if (oldest == nullptr || OlderSequence()(task, oldest)) oldest = task;
+    return false;
+  });
+  if (oldest != nullptr) remove(tables, *oldest);
+  return oldest != nullptr;
 }
 
 void close_if_done(Tables& tables, ClaimNode& claim) {
@@ -265,6 +270,15 @@ void remove(Tables& tables, TaskNode& task) {
   const Text id = task.row.id;
   tables.count(task.queue(), Counter::kRemoved);
   if (task.row.state == State::kFailed) begin_cascade(tables, task, true);
+  if (const Dependents* others = tables.dependents(id)) {
+    // The id may come back with another task, which is none of theirs.
+    for (TaskNode* dependent : std::vector<TaskNode*>(others->met.begin(), others->met.end())) {
+      const EdgeRow edge = *tables.edge(*dependent, id);
+      EdgeRow without = edge;
+      without.gone = true;
+      tables.change_edge(edge, std::move(without));
+    }
+  }
   drop_edges(tables, task);
   const std::vector<Text> aliases = tables.aliases_of(id);
   const TimePoint forget_at = task.run().ended_at + kTombstoneAge;
@@ -309,11 +323,9 @@ void set_hold(Tables& tables, ClaimNode& claim, MemberRow member, Hold hold) {
 
 bool settle_down(Tables& tables) {
   std::int64_t steps = tables.limits.steps;
-  bool told = true;
   do {
-    told = work_off_cascades(tables, steps);
-    apply_retention(tables);
-  } while (told && !tables.cascades().empty());
+    work_off_cascades(tables, steps);
+  } while (remove_one(tables));
   while (std::ssize(tables.closed_claims()) > tables.limits.closed_claims) {
     tables.remove_claim(*tables.claims().find(tables.closed_claims().begin()->second)->second);
   }

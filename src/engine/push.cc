@@ -54,10 +54,12 @@ Status check_room(const Tables& tables, const Queue& queue, const Line& line, co
                             "than allowed",
                             line.user.view(), line.waiting_bytes, queue.name.view()));
   }
-  if (!task.id_generated && tables.remembered_ids() >= limits.remembered_ids) {
-    return full("too many ids are remembered: push without an id, or wait");
-  }
   return {};
+}
+
+Status check_memory(const Tables& tables, const NewTask& task) {
+  if (task.id_generated || tables.remembered_ids() < tables.limits.remembered_ids) return {};
+  return tl::unexpected(overloaded("too many ids are remembered: push without an id, or wait"));
 }
 
 // A reference as it will be stored, and what the target's end, if it has ended, means already.
@@ -85,6 +87,7 @@ Result<std::vector<Link>> link(const Tables& tables, const NewTask& task, const 
       made.effect = effect_of(dependency.when, options, *ended, false);
     } else if (const TombstoneRow* grave = tables.tombstone(target)) {
       ended = grave->state;
+      made.edge.gone = true;
       made.effect = effect_of(dependency.when, options, *ended, true);
     } else if (task.allow_missing || others.contains(target.view()) || target.view() == task.id) {
       made.edge.missing = true;
@@ -121,8 +124,14 @@ Result<Pushed> absorb(Tables& tables, TaskNode& holder, const NewTask& task, std
           return tl::unexpected(cycle_error(dependent->row.id, *way));
         }
         const EdgeRow edge = *tables.edge(*dependent, id);
-        if (tables.edge(*dependent, holder.row.id) != nullptr) {
+        if (const EdgeRow* found = tables.edge(*dependent, holder.row.id)) {
+          const EdgeRow same = *found;
           tables.drop_edge(edge);
+          if (edge.when == When::kFinished && same.when != When::kFinished) {
+            EdgeRow stricter = same;
+            stricter.when = When::kFinished;
+            tables.change_edge(same, std::move(stricter));
+          }
         } else {
           EdgeRow moved = edge;
           moved.target = holder.row.id;
@@ -232,6 +241,9 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
   Queue& queue = tables.queue(task.queue);
   if (!task.unique_key.empty()) {
     if (TaskNode* holder = tables.unique_holder(queue, task.unique_key)) {
+      if (auto room = check_memory(tables, task); !room && admission == Admission::kLimited) {
+        return tl::unexpected(std::move(room.error()));
+      }
       return absorb(tables, *holder, task, front);
     }
   }
@@ -255,6 +267,7 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
     if (auto room = check_room(tables, queue, *line, task); !room) {
       return tl::unexpected(std::move(room.error()));
     }
+    if (auto room = check_memory(tables, task); !room) return tl::unexpected(std::move(room.error()));
   }
   const TaskNode& made = create(tables, queue, task, std::move(*links), std::move(options), front);
   welcome(tables, made.row.id);
@@ -264,7 +277,7 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
 namespace {
 
 // Refused ones refuse those that need them: by the batch's own references, to the end of each chain.
-bool spread_refusals(const Push& command, PushReply& reply) {
+bool spread_refusals(const Push& command, PushReply& reply, IdSet& ids) {
   std::map<std::string_view, std::size_t> refused;
   for (std::size_t i = 0; i < command.tasks.size(); ++i) {
     if (reply.tasks[i].error) refused.emplace(command.tasks[i].id, i);
@@ -282,6 +295,7 @@ bool spread_refusals(const Push& command, PushReply& reply) {
                                 fmt::format("task {} depends on {}, which was refused", task.id,
                                             dependency.id)}};
         refused.emplace(task.id, i);
+        ids.erase(task.id);
         more = any = true;
         break;
       }
@@ -312,12 +326,13 @@ Result<PushReply> push(Tables& tables, const Push& command) {
         reply.tasks[i] = std::move(*pushed);
       } else if (command.partial) {
         tables.roll_back(before);
+        ids.erase(command.tasks[i].id);
         reply.tasks[i] = {command.tasks[i].id, {}, false, std::move(pushed.error())};
       } else {
         return tl::unexpected(std::move(pushed.error()));
       }
     }
-    again = command.partial && spread_refusals(command, reply);
+    again = command.partial && spread_refusals(command, reply, ids);
     if (again) tables.roll_back(start);
   }
   return reply;

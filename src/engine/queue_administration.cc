@@ -157,15 +157,12 @@ Result<Removed> delete_queue(Tables& tables, const DeleteQueue& command) {
   return Removed{1};
 }
 
-Result<UserList> list_users(const Tables& tables, const ListUsers& command) {
+UserList list_users(const Tables& tables, const ListUsers& command) {
   UserList list;
   // A cursor is QUEUE/USER of the last one shown; no name has a slash.
   const std::string_view cursor = command.cursor;
   const std::size_t slash = std::min(cursor.find('/'), cursor.size());
   const std::pair after(cursor.substr(0, slash), cursor.substr(std::min(slash + 1, cursor.size())));
-  if (!command.queue.empty() && tables.find_queue(command.queue) == nullptr) {
-    return tl::unexpected(no_queue(command.queue));
-  }
   for (const Queue* queue : sorted_queues(tables)) {
     if (!command.queue.empty() && queue->name.view() != command.queue) continue;
     std::vector<const Line*> lines;

@@ -94,6 +94,7 @@ struct EdgeRow {
   When when = When::kFinished;
   std::optional<State> met;  // the state that the target ended in; none: still open
   bool missing = false;      // the target has never been pushed
+  bool gone = false;         // the target has been removed; another task may have its id by now
 };
 
 struct ClaimRow {
@@ -114,6 +115,8 @@ enum class Hold : std::uint8_t {
   kLost,
   kClosed,  // a ghost that has gone
 };
+
+constexpr bool is_ghost(Hold hold) { return hold == Hold::kCanceled || hold == Hold::kTimedOut; }
 
 // One task in a claim. While it is held, or a ghost, it has a permit.
 struct MemberRow {

@@ -46,7 +46,7 @@ Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& childre
     std::optional<State> met;
     if (is_ended(state)) met = state;
     if (const EdgeRow* old = tables.edge(task, child)) tables.drop_edge(EdgeRow(*old));
-    tables.add_edge({task.row.id, child, 0, When::kSettled, met, false});
+    tables.add_edge({task.row.id, child, 0, When::kSettled, met, false, found == nullptr});
   }
   if (std::ssize(tables.edges(task)) > tables.limits.dependencies) {
     return refuse(ErrorCode::kTooLarge,
@@ -93,56 +93,56 @@ Status apply_outcome(Tables& tables, TaskNode& task, const SettleOne& how, std::
   return {};
 }
 
-// The task in the claim: by its latest fence, which is nearly always the one; else by looking through.
-const MemberRow* find_member(const Tables& tables, const ClaimNode& claim, std::string_view id) {
-  const TaskNode* task = resolve(tables, id);
-  if (task != nullptr) {
-    const MemberRow* member = claim.member(task->run().fence);
-    if (member != nullptr && member->task == task->row.id) return member;
-    id = task->row.id;
-  }
-  const auto found = std::ranges::find_if(
-      claim.members, [&](const MemberRow& member) { return member.task.view() == id; });
-  return found == claim.members.end() ? nullptr : &*found;
-}
-
 Settled refused(const std::string& id, Error error) { return {id, false, {}, std::move(error)}; }
 
+// The claim runs the task under this fence, or under any if none is given.
+const MemberRow* held_member(const ClaimNode& claim, const TaskNode* task, std::optional<std::int64_t> fence) {
+  if (task == nullptr || task->row.state != State::kStarted) return nullptr;
+  if (task->run().claim_id != claim.row.id || fence.value_or(task->run().fence) != task->run().fence) {
+    return nullptr;
+  }
+  return claim.member(task->run().fence);
+}
+
+// The permit of a run that is no longer wanted comes back: its worker has said that it is over.
+void close_ghost(Tables& tables, ClaimNode& claim, const MemberRow& ghost) {
+  set_hold(tables, claim, ghost, ghost.hold == Hold::kCanceled ? Hold::kClosed : Hold::kLost);
+}
+
+// What the claim does not hold: settled before in the same way, the same answer; else refused.
+Settled settle_again(Tables& tables, ClaimNode& claim, const SettleOne& how, std::string_view id) {
+  bool was_given = false;
+  const MemberRow* ghost = nullptr;
+  for (const MemberRow& member : claim.members) {
+    if (member.task.view() != id) continue;
+    was_given = true;
+    if (how.fence.value_or(member.fence) != member.fence) continue;
+    if (member.hold == Hold::kSettled && member.outcome == how.outcome) return {how.id, true, member.state, {}};
+    if (ghost == nullptr && is_ghost(member.hold)) ghost = &member;
+  }
+  if (ghost != nullptr) close_ghost(tables, claim, MemberRow(*ghost));
+  if (was_given || tables.find_task(id) != nullptr) return refused(how.id, stale(claim.row.id, how.id));
+  return refused(how.id, {ErrorCode::kNotFound, fmt::format("there is no task {}", how.id)});
+}
+
 Settled settle_one(Tables& tables, ClaimNode& claim, const SettleOne& how, std::int64_t front) {
-  const MemberRow* found = find_member(tables, claim, how.id);
-  if (found == nullptr) {
-    if (resolve(tables, how.id) != nullptr) return refused(how.id, stale(claim.row.id, how.id));
-    return refused(how.id, {ErrorCode::kNotFound, fmt::format("there is no task {}", how.id)});
+  TaskNode* task = resolve(tables, how.id);
+  const MemberRow* held = held_member(claim, task, how.fence);
+  if (held == nullptr) {
+    const Text* target = tables.alias(how.id);
+    return settle_again(tables, claim, how, target != nullptr ? target->view() : how.id);
   }
-  const MemberRow member = *found;
-  if (how.fence && *how.fence != member.fence) return refused(how.id, stale(claim.row.id, how.id));
-  switch (member.hold) {
-    case Hold::kHeld:
-      break;
-    case Hold::kSettled:
-      if (member.outcome == how.outcome) return {how.id, true, member.state, {}};
-      return refused(how.id, stale(claim.row.id, how.id));
-    case Hold::kCanceled:
-      set_hold(tables, claim, member, Hold::kClosed);
-      return refused(how.id, stale(claim.row.id, how.id));
-    case Hold::kTimedOut:
-      set_hold(tables, claim, member, Hold::kLost);
-      return refused(how.id, stale(claim.row.id, how.id));
-    case Hold::kLost:
-    case Hold::kClosed:
-      return refused(how.id, stale(claim.row.id, how.id));
-  }
-  TaskNode& task = *tables.find_task(member.task);
+  MemberRow member = *held;
   const Tables::Mark before = how.outcome == Outcome::kAwait ? tables.mark() : 0;
-  if (auto done = apply_outcome(tables, task, how, front); !done) {
+  if (auto done = apply_outcome(tables, *task, how, front); !done) {
     tables.roll_back(before);
     return refused(how.id, std::move(done.error()));
   }
-  MemberRow settled = member;
-  settled.outcome = how.outcome;
-  settled.state = task.row.state;
-  set_hold(tables, claim, std::move(settled), Hold::kSettled);
-  return {how.id, true, task.row.state, {}};
+  const State state = task->row.state;
+  member.outcome = how.outcome;
+  member.state = state;
+  set_hold(tables, claim, std::move(member), Hold::kSettled);
+  return {how.id, true, state, {}};
 }
 
 // Back to the front of their lines, in the order in which they were claimed.
@@ -157,10 +157,8 @@ std::int64_t release(Tables& tables, ClaimNode& claim) {
       how.outcome = Outcome::kRelease;
       settle_one(tables, claim, how, front);
       ++released;
-    } else if (member.hold == Hold::kCanceled) {
-      set_hold(tables, claim, member, Hold::kClosed);
-    } else if (member.hold == Hold::kTimedOut) {
-      set_hold(tables, claim, member, Hold::kLost);
+    } else if (is_ghost(member.hold)) {
+      close_ghost(tables, claim, member);
     }
     ++front;
   }
@@ -180,6 +178,7 @@ Result<SettleReply> settle(Tables& tables, const Settle& command) {
     for (const MemberRow& member : claim->members) {
       all.emplace_back();
       all.back().id = member.task.str();
+      all.back().fence = member.fence;
       all.back().outcome = *command.all;
     }
   }
@@ -210,10 +209,9 @@ Result<ExtendReply> extend(Tables& tables, const Extend& command) {
     }
   }
   for (const auto& [id, progress] : command.progress) {
-    const MemberRow* member = find_member(tables, *claim, id);
-    if (member == nullptr || member->hold != Hold::kHeld) continue;
-    tables.change_task(*tables.find_task(member->task),
-                       [&](TaskRow& task) { edit_run(task).progress = progress; });
+    TaskNode* task = resolve(tables, id);
+    if (held_member(*claim, task, {}) == nullptr) continue;
+    tables.change_task(*task, [&](TaskRow& edited) { edit_run(edited).progress = progress; });
   }
   return reply;
 }
@@ -241,8 +239,7 @@ void expire_lease(Tables& tables, ClaimNode& claim) {
   const std::vector<MemberRow> members = claim.members;
   for (const MemberRow& member : members) {
     const std::int64_t key = front++;
-    if (member.hold == Hold::kCanceled) set_hold(tables, claim, member, Hold::kClosed);
-    if (member.hold == Hold::kTimedOut) set_hold(tables, claim, member, Hold::kLost);
+    if (is_ghost(member.hold)) close_ghost(tables, claim, member);
     if (member.hold != Hold::kHeld) continue;
     TaskNode& task = *tables.find_task(member.task);
     Queue& queue = task.queue();

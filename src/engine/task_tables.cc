@@ -207,6 +207,7 @@ void Tables::put(const std::optional<EdgeRow>& from, const std::optional<EdgeRow
   Dependents& others = dependents_[row.target];
   const bool live = is_live(dependent.row.state);
   const auto index = [&](const EdgeRow& edge, int by) {
+    if (edge.gone) return;
     auto& side = edge.met ? others.met : others.open;
     by > 0 ? void(side.insert(&dependent)) : void(side.erase(&dependent));
     if (edge.met) {
@@ -232,7 +233,7 @@ void Tables::put(const std::optional<EdgeRow>& from, const std::optional<EdgeRow
 
 void Tables::index_pins(const TaskNode& task, int by) {
   for (const EdgeRow& edge : edges(task)) {
-    if (edge.met) dependents_.find(edge.target)->second.pins += by;
+    if (edge.met && !edge.gone) dependents_.find(edge.target)->second.pins += by;
   }
 }
 

@@ -111,7 +111,7 @@ void explain_queued(const Tables& tables, const TaskNode& task, std::vector<WhyC
                                   counted(users, "user", "users")),
                       {}});
   }
-  if (causes.empty() || queue.asked_at < tables.now() - kWorkerSilence) {
+  if (causes.empty() || queue.asked_at <= tables.now() - kWorkerSilence) {
     causes.push_back({Cause::kNoWorker,
                       fmt::format("no worker has asked queue {} for a task{}", queue.name.view(),
                                   causes.empty() ? " since it could run" : " in the last minute"),

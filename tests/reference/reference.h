@@ -136,7 +136,7 @@ class ReferenceQueue {
   [[nodiscard]] std::optional<Error> check(const Batch& batch, const Waits& waits,
                                            std::size_t index, Limited limited) const;
   [[nodiscard]] std::optional<Error> check_limits(const Batch& batch, std::size_t index) const;
-  [[nodiscard]] Waits waits_with(const Batch& batch) const;
+  [[nodiscard]] Waits waits_with(const Batch& batch, std::size_t count) const;
   [[nodiscard]] std::optional<Error> first_error(const Batch& batch, Limited limited,
                                                  std::size_t& index) const;
   std::vector<Pushed> carry_out(const Batch& batch);

@@ -146,12 +146,14 @@ Result<GraphReply> ReferenceQueue::run(const Graph& request) {
       reply.nodes.push_back(
           {id, here->state, here->queue(), here->user(), here->pushed.type, false});
       for (const Edge& edge : here->edges) visit(edge.id);
+    } else if (tombstones_.contains(id)) {
+      reply.nodes.push_back({id, tombstones_.at(id).state, "", "", "", false});
     } else {
       reply.nodes.push_back({id, State::kQueued, "", "", "", true});
     }
     for (const auto& [sequence, task] : tasks_) {
       for (const Edge& edge : task.edges) {
-        if (edge.id == id) visit(task.id());
+        if (edge.id == id && !is_gone(edge)) visit(task.id());
       }
     }
   }

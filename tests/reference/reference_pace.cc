@@ -85,7 +85,7 @@ std::optional<ReferenceQueue::Offer> ReferenceQueue::offer_of(const std::string&
     return Offer{kept, at, true};
   }
   if (policy.concurrency && permits.all() >= *policy.concurrency) return std::nullopt;
-  if (policy.interval_ms > 0 && permits.all() > 0) return std::nullopt;
+  if (policy.interval_ms > 0 && permits.running > 0) return std::nullopt;
   const std::optional<LineName> next = next_in_ring(name, users);
   if (!next) return std::nullopt;
   return Offer{best_of(*next), at, false};

@@ -77,8 +77,9 @@ ReferenceQueue::Batch ReferenceQueue::plan(const std::vector<NewTask>& tasks,
   return batch;
 }
 
-// Who would wait for whom: the open references of what is stored, and those of the batch.
-ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch) const {
+// Who would wait for whom: the open references of what is stored, and those of the batch, up to one of its
+// tasks: the one that closes a cycle is the one to refuse.
+ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t count) const {
   Waits waits;
   for (const auto& [sequence, task] : tasks_) {
     for (const Edge& edge : task.edges) {
@@ -100,7 +101,8 @@ ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch) const {
     }
     waits[from].push_back(dependency.id);
   };
-  for (const Plan& plan : batch.plans) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Plan& plan = batch.plans[i];
     if (batch.parent && plan.kind != Plan::Kind::kRefused) {
       add(*batch.parent, {plan.stands_for, When::kSettled}, OnDependencyFailure::kWait);
     }
@@ -236,11 +238,11 @@ std::optional<Error> ReferenceQueue::check_limits(const Batch& batch, std::size_
 
 std::optional<Error> ReferenceQueue::first_error(const Batch& batch, Limited limited,
                                                  std::size_t& index) const {
-  const Waits waits = waits_with(batch);
   for (index = 0; index < batch.plans.size(); ++index) {
-    if (auto error = check(batch, waits, index, limited)) return error;
+    if (auto error = check(batch, waits_with(batch, index + 1), index, limited)) return error;
   }
   if (batch.parent) {
+    const Waits waits = waits_with(batch, batch.plans.size());
     if (const auto cycle = way(waits, *batch.parent, *batch.parent)) return cycle_error(*cycle);
   }
   return std::nullopt;

@@ -90,6 +90,7 @@ void ReferenceQueue::insert(const NewTask& pushed, const std::vector<Dependency>
   if (!doom) return;
   if (doom->reason == Reason::kDependencyFailed) task.error = "a dependency failed and is gone";
   end(task, doom->event, doom->reason);
+  std::erase_if(task.edges, [&](const Edge& edge) { return !edge.met && is_gone(edge); });
 }
 
 void ReferenceQueue::absorb(const NewTask& pushed, TaskRecord& holder) {

@@ -238,6 +238,7 @@ Result<DrainReply> ReferenceQueue::run(const StartDrain&) {
 
 Result<DrainReply> ReferenceQueue::run(const EndDrain&) {
   draining_ = false;
+  advance(now_);
   DrainReply reply{false, 0};
   for (const auto& [sequence, task] : tasks_) reply.running += task.state == State::kStarted;
   return reply;

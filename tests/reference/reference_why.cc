@@ -38,8 +38,7 @@ void ReferenceQueue::explain_queued(const TaskRecord& task, std::vector<WhyCause
   if (!task.keeps_permit && policy.concurrency && permits.all() >= *policy.concurrency) {
     add(Cause::kConcurrency);
   }
-  const std::int64_t in_the_way = task.keeps_permit ? permits.running : permits.all();
-  if (policy.interval_ms > 0 && in_the_way > 0) {
+  if (policy.interval_ms > 0 && permits.running > 0) {
     add(Cause::kInterval);
   } else if (interval_until(queue) > now_) {
     add(Cause::kInterval, interval_until(queue));
