@@ -9,7 +9,8 @@
 
 namespace retsu::bench {
 
-// One program, one run: figures of one table may be compared with each other, not with those of another run.
+// One program, one run: figures of one table may be compared with each other, not with those of
+// another run.
 struct Options {
   std::int64_t most_tasks = 10'000'000;
 };

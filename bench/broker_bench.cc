@@ -61,6 +61,7 @@ void run(const Options&) {
 }  // namespace
 
 const Suite kBrokerSuite = {
-    "memory", "whole lifecycles (push, claim, finish) through the in-memory broker, 4 client threads", run};
+    "memory",
+    "whole lifecycles (push, claim, finish) through the in-memory broker, 4 client threads", run};
 
 }  // namespace retsu::bench

@@ -8,8 +8,8 @@
 #include "bench.h"
 #include "engine/engine.h"
 
-// The engine alone: what a push, a claim and a finish cost as users and backlog grow, and what a waiting task
-// costs in memory.
+// The engine alone: what a push, a claim and a finish cost as users and backlog grow, and what a
+// waiting task costs in memory.
 namespace retsu::bench {
 namespace {
 
@@ -133,14 +133,15 @@ void run(const Options& options) {
     costs.push_back(measure(users, std::min<std::int64_t>(1'000'000, options.most_tasks)));
   }
   double slowest = 0;
-  for (const Cost& cost : costs) slowest = std::max(slowest, cost.push_ns + cost.claim_ns + cost.finish_ns);
-  fmt::print("{:>9} {:>9} {:>9} {:>9} {:>10} {:>12}  whole lifecycle\n", "users", "waiting", "push ns",
-             "claim ns", "finish ns", "bytes/task");
+  for (const Cost& cost : costs)
+    slowest = std::max(slowest, cost.push_ns + cost.claim_ns + cost.finish_ns);
+  fmt::print("{:>9} {:>9} {:>9} {:>9} {:>10} {:>12}  whole lifecycle\n", "users", "waiting",
+             "push ns", "claim ns", "finish ns", "bytes/task");
   for (const Cost& cost : costs) {
     const double whole = cost.push_ns + cost.claim_ns + cost.finish_ns;
-    fmt::print("{:>9} {:>9} {:>9.0f} {:>9.0f} {:>10.0f} {:>12.0f}  {} {:.0f} ns\n", count(cost.users),
-               count(cost.tasks), cost.push_ns, cost.claim_ns, cost.finish_ns, cost.bytes,
-               bar(whole / slowest), whole);
+    fmt::print("{:>9} {:>9} {:>9.0f} {:>9.0f} {:>10.0f} {:>12.0f}  {} {:.0f} ns\n",
+               count(cost.users), count(cost.tasks), cost.push_ns, cost.claim_ns, cost.finish_ns,
+               cost.bytes, bar(whole / slowest), whole);
   }
   const auto spread = [&](auto cost_of) {
     const auto [least, most] = std::ranges::minmax(costs, {}, cost_of);
@@ -155,7 +156,7 @@ void run(const Options& options) {
 
 }  // namespace
 
-const Suite kEngineSuite = {"engine", "cost of push, claim and finish in the engine alone, batches of 100",
-                            run};
+const Suite kEngineSuite = {
+    "engine", "cost of push, claim and finish in the engine alone, batches of 100", run};
 
 }  // namespace retsu::bench

@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
       if (failure != std::errc() || *end != 0 || options.most_tasks < 1'000) return usage();
       continue;
     }
-    const auto* found = std::ranges::find(kSuites, word, [](const Suite* suite) { return suite->name; });
+    const auto* found =
+        std::ranges::find(kSuites, word, [](const Suite* suite) { return suite->name; });
     if (found == std::end(kSuites)) return usage();
     chosen.push_back(*found);
   }

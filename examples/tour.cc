@@ -43,7 +43,8 @@ int main() {
 
   fmt::print("2. The service says 429 to ben's task: the queue holds still, no attempt is lost.\n");
   Settle throttled{claimed.claim_id, {}, {}};
-  throttled.results.push_back({.id = "ben-1", .outcome = Outcome::kThrottle, .retry_after_ms = 30'000});
+  throttled.results.push_back(
+      {.id = "ben-1", .outcome = Outcome::kThrottle, .retry_after_ms = 30'000});
   ask(broker, throttled);
   for (const WhyCause& cause : ask(broker, Why{"ben-1"}).causes) {
     fmt::print("   why not running: {} – {}{}\n", name_of(cause.cause), cause.detail,

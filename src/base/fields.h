@@ -8,16 +8,18 @@
 #include <type_traits>
 #include <utility>
 
-// Structs describe themselves once, beside their definition, and every codec (JSON in and out, stored rows,
-// dumps, documentation) is made from that table:
+// Structs describe themselves once, beside their definition, and every codec (JSON in and out,
+// stored rows, dumps, documentation) is made from that table:
 //
 //   struct Rate { std::int64_t limit; std::int64_t per_ms; };
 //   constexpr auto fields_of(std::type_identity<Rate>) {
-//     return std::tuple{Field{"limit", &Rate::limit, kRequired}, Field{"per_ms", &Rate::per_ms, kRequired}};
+//     return std::tuple{Field{"limit", &Rate::limit, kRequired}, Field{"per_ms", &Rate::per_ms,
+//     kRequired}};
 //   }
 //   enum class Kind { kFixed, kExponential };
 //   constexpr auto names_of(std::type_identity<Kind>) {
-//     return std::to_array<Named<Kind>>({{"fixed", Kind::kFixed}, {"exponential", Kind::kExponential}});
+//     return std::to_array<Named<Kind>>({{"fixed", Kind::kFixed}, {"exponential",
+//     Kind::kExponential}});
 //   }
 namespace retsu {
 
@@ -46,10 +48,14 @@ struct Named {
 };
 
 template <class T>
-concept HasFields = requires { fields_of(std::type_identity<T>{}); };
+concept HasFields = requires {
+  fields_of(std::type_identity<T>{});
+};
 
 template <class T>
-concept HasNames = requires { names_of(std::type_identity<T>{}); };
+concept HasNames = requires {
+  names_of(std::type_identity<T>{});
+};
 
 template <HasNames Enum>
 constexpr std::string_view name_of(Enum value) {
@@ -70,7 +76,8 @@ constexpr std::optional<Enum> value_of(std::string_view name) {
 // Calls visit(field) for each field of T, in the order of the table.
 template <HasFields T, class Visit>
 constexpr void for_each_field(Visit&& visit) {
-  std::apply([&](const auto&... field) { (visit(field), ...); }, fields_of(std::type_identity<T>{}));
+  std::apply([&](const auto&... field) { (visit(field), ...); },
+             fields_of(std::type_identity<T>{}));
 }
 
 }  // namespace retsu

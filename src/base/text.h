@@ -12,15 +12,16 @@
 
 namespace retsu {
 
-// An immutable string shared by reference count. A handle is 8 bytes and the bytes are one allocation, so
-// a payload travels from the socket through the engine to a worker without being copied. Handles may
-// be copied and dropped on any thread. At most 4 GiB.
+// An immutable string shared by reference count. A handle is 8 bytes and the bytes are one
+// allocation, so a payload travels from the socket through the engine to a worker without being
+// copied. Handles may be copied and dropped on any thread. At most 4 GiB.
 class Text {
  public:
   Text() = default;
-  Text(std::string_view bytes) : block_(bytes.empty() ? nullptr : make(bytes)) {}  // NOLINT: a string is a Text
-  Text(const char* bytes) : Text(std::string_view(bytes)) {}                       // NOLINT
-  Text(const std::string& bytes) : Text(std::string_view(bytes)) {}                // NOLINT
+  Text(std::string_view bytes)
+      : block_(bytes.empty() ? nullptr : make(bytes)) {}             // NOLINT: a string is a Text
+  Text(const char* bytes) : Text(std::string_view(bytes)) {}         // NOLINT
+  Text(const std::string& bytes) : Text(std::string_view(bytes)) {}  // NOLINT
   Text(const Text& other) noexcept : block_(other.block_) {
     if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
   }

@@ -46,11 +46,12 @@ struct EventBatch {
   std::vector<TaskEvent> events;
   std::uint64_t missed = 0;  // events lost before the first of these: a gap is told, never hidden
 };
-// Called on one thread of the broker's at a time, after the commit. It must not block, nor destroy its
-// own subscription.
+// Called on one thread of the broker's at a time, after the commit. It must not block, nor destroy
+// its own subscription.
 using EventSink = std::function<void(EventBatch)>;
 
-// Ends the events when dropped; after that the sink is not called again. May not outlive the broker.
+// Ends the events when dropped; after that the sink is not called again. May not outlive the
+// broker.
 class Subscription {
  public:
   Subscription() = default;
@@ -74,8 +75,8 @@ struct Capabilities {
   Limits limits;
 };
 
-// The one door to a queue. Everything above it (server, command line, worker, applications) knows nothing
-// else; embedded, Redis, remote and in-memory queues implement it. Thread-safe.
+// The one door to a queue. Everything above it (server, command line, worker, applications) knows
+// nothing else; embedded, Redis, remote and in-memory queues implement it. Thread-safe.
 class Broker {
  public:
   using Done = std::function<void(Result<Reply>)>;
@@ -85,8 +86,8 @@ class Broker {
   Broker& operator=(const Broker&) = delete;
   virtual ~Broker() = default;  // calls under way end with kShutdown
 
-  // Runs `done` exactly once, never inside submit, on a thread of the broker's: it must not block. What it
-  // reports is decided: a success is as durable as capabilities() says.
+  // Runs `done` exactly once, never inside submit, on a thread of the broker's: it must not block.
+  // What it reports is decided: a success is as durable as capabilities() says.
   virtual void submit(Command command, Context context, Done done) noexcept = 0;
 
   virtual Subscription watch(EventFilter filter, EventSink sink) = 0;

@@ -101,8 +101,8 @@ void start(Tables& tables, TaskNode& task, const ClaimRow& claim) {
     row.key = run.timeout_at.time_since_epoch().count();
     row.keeps_permit = false;
   });
-  tables.set_member({claim.number, fence, task.row.id, &line, Hold::kHeld, Outcome::kFinish,
-                     State::kStarted});
+  tables.set_member(
+      {claim.number, fence, task.row.id, &line, Hold::kHeld, Outcome::kFinish, State::kStarted});
   LineRow& row = tables.edit(line);
   ++row.started;
   row.waits.add(waited);
@@ -153,11 +153,12 @@ void take_round(Tables& tables, std::vector<Choice>& from, std::int64_t max, Cla
                 std::vector<TaskNode*>& taken) {
   std::vector<Choice*> open;
   for (Choice& choice : from) {
-    if (!obstacle(choice.queue(), tables.now()) && choice.next() != nullptr) open.push_back(&choice);
+    if (!obstacle(choice.queue(), tables.now()) && choice.next() != nullptr)
+      open.push_back(&choice);
   }
   while (std::ssize(taken) < max && !open.empty()) {
-    const auto longest_unserved =
-        std::ranges::min_element(open, {}, [](const Choice* choice) { return choice->queue().row.served; });
+    const auto longest_unserved = std::ranges::min_element(
+        open, {}, [](const Choice* choice) { return choice->queue().row.served; });
     Choice& choice = **longest_unserved;
     TaskNode& task = *choice.next();
     if (claim.number == 0) {
@@ -166,7 +167,8 @@ void take_round(Tables& tables, std::vector<Choice>& from, std::int64_t max, Cla
     }
     start(tables, task, claim);
     taken.push_back(&task);
-    if (obstacle(choice.queue(), tables.now()) || choice.next() == nullptr) open.erase(longest_unserved);
+    if (obstacle(choice.queue(), tables.now()) || choice.next() == nullptr)
+      open.erase(longest_unserved);
   }
 }
 
@@ -216,8 +218,13 @@ ClaimReply claim(Tables& tables, const Claim& command) {
     reply = repeat(tables, *existing);
     if (existing->row.lease_until != kNever) reply.lease_until = existing->row.lease_until;
   } else if (!tables.meta().draining) {
-    ClaimRow row{0, Text(command.claim_id), Text(command.worker), tables.now(),
-                 lease_of(tables, command), kNever, kNever};
+    ClaimRow row{0,
+                 Text(command.claim_id),
+                 Text(command.worker),
+                 tables.now(),
+                 lease_of(tables, command),
+                 kNever,
+                 kNever};
     row.lease_until = lease_end(tables, row.lease_ms);
     // A claim of the same name that holds nothing any more makes room; its ghosts stay with it.
     const bool renews = existing != nullptr;

@@ -76,7 +76,8 @@ Effect effect_of(When when, const Options& dependent, State ended, bool gone) {
 
 std::optional<std::vector<Text>> find_way(const Tables& tables, const std::vector<Text>& from,
                                           std::string_view to) {
-  std::unordered_map<std::string_view, const Text*> came_from;  // each id seen, and who waits for it
+  std::unordered_map<std::string_view, const Text*>
+      came_from;  // each id seen, and who waits for it
   std::vector<const Text*> stack;
   for (const Text& start : from) {
     if (came_from.emplace(start.view(), nullptr).second) stack.push_back(&start);
@@ -94,7 +95,8 @@ std::optional<std::vector<Text>> find_way(const Tables& tables, const std::vecto
     if (task == nullptr) continue;
     for (const EdgeRow& edge : tables.edges(*task)) {
       if (edge.met) continue;
-      if (came_from.emplace(edge.target.view(), &task->row.id).second) stack.push_back(&edge.target);
+      if (came_from.emplace(edge.target.view(), &task->row.id).second)
+        stack.push_back(&edge.target);
     }
   }
   return std::nullopt;
@@ -113,8 +115,8 @@ void begin_cascade(Tables& tables, const TaskNode& task, bool removed) {
   const Dependents* others = tables.dependents(task.row.id);
   if (others == nullptr || others->open.empty()) return;
   if (const CascadeRow* old = tables.cascade_of(task.row.id)) tables.drop_cascade(old->number);
-  tables.set_cascade({++tables.edit_meta().cascade, task.row.id, task.row.state, removed,
-                      tables.now(), 0});
+  tables.set_cascade(
+      {++tables.edit_meta().cascade, task.row.id, task.row.state, removed, tables.now(), 0});
 }
 
 bool work_off_cascades(Tables& tables, std::int64_t& steps) {

@@ -13,8 +13,8 @@ namespace retsu::engine {
 enum class Effect { kOpen, kMet, kDrop, kCancel, kFail };
 Effect effect_of(When when, const Options& dependent, State ended, bool gone);
 
-// The way from `from` along open references back to `to`: the ids, from first to last. None: no cycle.
-// Iterative: chains of any depth.
+// The way from `from` along open references back to `to`: the ids, from first to last. None: no
+// cycle. Iterative: chains of any depth.
 std::optional<std::vector<Text>> find_way(const Tables& tables, const std::vector<Text>& from,
                                           std::string_view to);
 Error cycle_error(std::string_view first, const std::vector<Text>& way);

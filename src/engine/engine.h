@@ -10,9 +10,9 @@
 
 namespace retsu {
 
-// The queue as a state machine in memory. Commands and times go in; answers and changes come out. It
-// reads no clock, does no I/O, starts no thread and throws no dice, so the same calls give the same
-// queue. Commands must have passed validate() and prepare(). Not thread-safe.
+// The queue as a state machine in memory. Commands and times go in; answers and changes come out.
+// It reads no clock, does no I/O, starts no thread and throws no dice, so the same calls give the
+// same queue. Commands must have passed validate() and prepare(). Not thread-safe.
 class Engine {
  public:
   explicit Engine(Limits limits = {});
@@ -20,8 +20,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // First everything due by `clock` happens (a clock set back stands still), then the command. A refused
-  // command has changed nothing. wait_ms is the broker's business: it is answered at once.
+  // First everything due by `clock` happens (a clock set back stands still), then the command. A
+  // refused command has changed nothing. wait_ms is the broker's business: it is answered at once.
   Result<Reply> apply(const Command& command, TimePoint clock);
   void advance(TimePoint clock);
 
@@ -34,8 +34,8 @@ class Engine {
   // Whether the task, if there is one, has ended.
   [[nodiscard]] bool has_ended(std::string_view id) const;
 
-  // All that has changed since the last call, in order. Undoing what was taken, the latest first, gives
-  // back the queue as it was, to the last detail.
+  // All that has changed since the last call, in order. Undoing what was taken, the latest first,
+  // gives back the queue as it was, to the last detail.
   engine::Changes take_changes();
   void undo(engine::Changes changes);
 

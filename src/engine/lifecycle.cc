@@ -47,7 +47,8 @@ void end_row(const Tables& tables, TaskRow& row, State state) {
   row.to_front = false;
 }
 
-// One task by number or bytes, or one that was kept only for a task that has ended now; false: there is none.
+// One task by number or bytes, or one that was kept only for a task that has ended now; false:
+// there is none.
 bool remove_one(Tables& tables) {
   auto& [ended, unpinned] = tables.unsettled;
   for (; !ended.empty(); ended.erase(ended.begin())) {

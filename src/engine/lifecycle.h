@@ -70,8 +70,8 @@ void remove_or_park(Tables& tables, TaskNode& task);
 void set_hold(Tables& tables, const TaskNode& task, Hold hold);
 void set_hold(Tables& tables, ClaimNode& claim, MemberRow member, Hold hold);
 
-// Applies retention by number and bytes and tells dependents, as far as one call may go. To be called after
-// each command and timer; true if nothing is left to do.
+// Applies retention by number and bytes and tells dependents, as far as one call may go. To be
+// called after each command and timer; true if nothing is left to do.
 bool settle_down(Tables& tables);
 
 }  // namespace retsu::engine

@@ -1,7 +1,8 @@
 #include "base/check.h"
 #include "engine/tables.h"
 
-// What outlives tasks or stands beside them: tombstones, aliases, schedules, shared values, cascades.
+// What outlives tasks or stands beside them: tombstones, aliases, schedules, shared values,
+// cascades.
 namespace retsu::engine {
 namespace {
 
@@ -87,7 +88,8 @@ void Tables::put(const std::optional<ScheduleRow>& from, const std::optional<Sch
   if (!to) return;
   if (to->next != kNever) schedules_due_.emplace(to->next, to->name);
   ScheduleNode& node = schedules_[to->name];
-  const bool retimed = node.row.spec.cron != to->spec.cron || node.row.spec.time_zone != to->spec.time_zone;
+  const bool retimed =
+      node.row.spec.cron != to->spec.cron || node.row.spec.time_zone != to->spec.time_zone;
   node.row = *to;
   if (!retimed && from) return;
   node.cron.reset();

@@ -11,7 +11,8 @@
 
 #include "engine/rows.h"
 
-// Rows in memory, with what is derived from them: orders, counts, sums. Only Tables changes any of it.
+// Rows in memory, with what is derived from them: orders, counts, sums. Only Tables changes any of
+// it.
 namespace retsu::engine {
 
 using OrderHook =
@@ -50,11 +51,9 @@ struct QueuedEarlier {
     return a->row.sequence < b->row.sequence;
   }
 };
-using TaskOrder =
-    boost::intrusive::set<TaskNode,
-                          boost::intrusive::member_hook<TaskNode, OrderHook, &TaskNode::order>,
-                          boost::intrusive::compare<Earlier>,
-                          boost::intrusive::constant_time_size<false>>;
+using TaskOrder = boost::intrusive::set<
+    TaskNode, boost::intrusive::member_hook<TaskNode, OrderHook, &TaskNode::order>,
+    boost::intrusive::compare<Earlier>, boost::intrusive::constant_time_size<false>>;
 
 // What a user gets in a queue, defaults filled in.
 struct Entitlement {
@@ -123,7 +122,8 @@ class Queue : public Counted<Queue> {
   std::int64_t runs = 0;     // of runs and ghosts
   std::array<Retained, kEndStates> retained;
   std::map<std::int64_t, std::int64_t> queued_seconds;  // how many QUEUED since each second
-  TimePoint asked_at = TimePoint::min();  // last claim, not stored: it is about workers, not about tasks
+  TimePoint asked_at =
+      TimePoint::min();  // last claim, not stored: it is about workers, not about tasks
 
   [[nodiscard]] const QueuePolicy& policy() const;
   [[nodiscard]] std::int64_t waiting() const {

@@ -75,7 +75,8 @@ void hold(Tables& tables, Queue& queue, std::optional<std::int64_t> named_ms) {
       hold_ms = row.longest_named_ms;
     } else {
       hold_ms = policy.throttle_hold_ms();
-      for (std::int64_t i = policy.breaker->after; i < row.throttles && hold_ms < policy.max_hold_ms; ++i) {
+      for (std::int64_t i = policy.breaker->after;
+           i < row.throttles && hold_ms < policy.max_hold_ms; ++i) {
         hold_ms *= 2;
       }
     }

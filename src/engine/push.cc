@@ -38,21 +38,25 @@ Error overloaded(std::string message) {
 Status check_room(const Tables& tables, const Queue& queue, const Line& line, const NewTask& task) {
   const Limits& limits = tables.limits;
   const auto bytes = static_cast<std::int64_t>(task.payload.size());
-  const auto full = [](std::string message) { return tl::unexpected(overloaded(std::move(message))); };
+  const auto full = [](std::string message) {
+    return tl::unexpected(overloaded(std::move(message)));
+  };
   if (queue.waiting() >= limits.queue_tasks) {
     return full(fmt::format("queue {} is full: {} tasks wait", queue.name.view(), queue.waiting()));
   }
   if (queue.waiting_bytes + bytes > limits.queue_bytes) {
-    return full(fmt::format("queue {} is full: {} bytes wait", queue.name.view(), queue.waiting_bytes));
+    return full(
+        fmt::format("queue {} is full: {} bytes wait", queue.name.view(), queue.waiting_bytes));
   }
   if (line.waiting >= line.due.max_waiting) {
     return full(fmt::format("user {} has {} tasks waiting in queue {}, the most allowed",
                             line.user.view(), line.waiting, queue.name.view()));
   }
   if (line.waiting_bytes + bytes > line.due.max_waiting_bytes) {
-    return full(fmt::format("user {} has {} bytes waiting in queue {}; with this task it would be more "
-                            "than allowed",
-                            line.user.view(), line.waiting_bytes, queue.name.view()));
+    return full(
+        fmt::format("user {} has {} bytes waiting in queue {}; with this task it would be more "
+                    "than allowed",
+                    line.user.view(), line.waiting_bytes, queue.name.view()));
   }
   return {};
 }
@@ -92,11 +96,12 @@ Result<std::vector<Link>> link(const Tables& tables, const NewTask& task, const 
     } else if (task.allow_missing || others.contains(target.view()) || target.view() == task.id) {
       made.edge.missing = true;
     } else {
-      return refuse(ErrorCode::kUnknownDependency,
-                    fmt::format("task {} depends on {}, which does not exist: push that first, or say "
-                                "allow_missing",
-                                task.id, dependency.id),
-                    fmt::format(R"({{"id":"{}","depends_on":"{}"}})", task.id, dependency.id));
+      return refuse(
+          ErrorCode::kUnknownDependency,
+          fmt::format("task {} depends on {}, which does not exist: push that first, or say "
+                      "allow_missing",
+                      task.id, dependency.id),
+          fmt::format(R"({{"id":"{}","depends_on":"{}"}})", task.id, dependency.id));
     }
     if (made.effect == Effect::kMet) made.edge.met = ended;
     if (same != links.end()) {
@@ -166,8 +171,9 @@ TaskNode& create(Tables& tables, Queue& queue, const NewTask& task, std::vector<
   row.to_front = row.pushed_front;
   row.id_generated = task.id_generated;
   // A task that may run at once is made in one step: it is what most are.
-  const bool waits = std::ranges::any_of(
-      links, [](const Link& link) { return link.effect != Effect::kMet && link.effect != Effect::kDrop; });
+  const bool waits = std::ranges::any_of(links, [](const Link& link) {
+    return link.effect != Effect::kMet && link.effect != Effect::kDrop;
+  });
   if (later) {
     Run& run = edit_run(row);
     run.run_at = *task.run_at;
@@ -218,14 +224,15 @@ Status make_queue(Tables& tables, Queue& queue) {
   const auto existing = std::ranges::count_if(
       tables.queues(), [](const auto& entry) { return entry.second->row.exists; });
   if (existing >= tables.limits.queues) {
-    return tl::unexpected(overloaded(fmt::format("there are {} queues, the most allowed", existing)));
+    return tl::unexpected(
+        overloaded(fmt::format("there are {} queues, the most allowed", existing)));
   }
   tables.edit(queue).exists = true;
   return {};
 }
 
-Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission, std::int64_t front,
-                        const IdSet& others) {
+Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission,
+                        std::int64_t front, const IdSet& others) {
   if (TaskNode* existing = resolve(tables, task.id)) {
     tables.count(existing->queue(), Counter::kAbsorbed);
     return Pushed{existing->row.id.str(), existing->row.state, false, {}};
@@ -258,7 +265,8 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
   }
   const bool waits_for_itself = std::ranges::find(open, Text(task.id)) != open.end();
   if (waits_for_itself || is_awaited(tables, task.id)) {
-    if (auto way = find_way(tables, open, task.id)) return tl::unexpected(cycle_error(task.id, *way));
+    if (auto way = find_way(tables, open, task.id))
+      return tl::unexpected(cycle_error(task.id, *way));
   }
 
   if (auto made = make_queue(tables, queue); !made) return tl::unexpected(std::move(made.error()));
@@ -267,7 +275,8 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
     if (auto room = check_room(tables, queue, *line, task); !room) {
       return tl::unexpected(std::move(room.error()));
     }
-    if (auto room = check_memory(tables, task); !room) return tl::unexpected(std::move(room.error()));
+    if (auto room = check_memory(tables, task); !room)
+      return tl::unexpected(std::move(room.error()));
   }
   const TaskNode& made = create(tables, queue, task, std::move(*links), std::move(options), front);
   welcome(tables, made.row.id);
@@ -276,7 +285,8 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
 
 namespace {
 
-// Refused ones refuse those that need them: by the batch's own references, to the end of each chain.
+// Refused ones refuse those that need them: by the batch's own references, to the end of each
+// chain.
 bool spread_refusals(const Push& command, PushReply& reply, IdSet& ids) {
   std::map<std::string_view, std::size_t> refused;
   for (std::size_t i = 0; i < command.tasks.size(); ++i) {
@@ -290,10 +300,12 @@ bool spread_refusals(const Push& command, PushReply& reply, IdSet& ids) {
       if (reply.tasks[i].error || !reply.tasks[i].created || task.allow_missing) continue;
       for (const Dependency& dependency : task.depends_on) {
         if (!refused.contains(dependency.id)) continue;
-        reply.tasks[i] = {task.id, {}, false,
-                          Error{ErrorCode::kUnknownDependency,
-                                fmt::format("task {} depends on {}, which was refused", task.id,
-                                            dependency.id)}};
+        reply.tasks[i] = {
+            task.id,
+            {},
+            false,
+            Error{ErrorCode::kUnknownDependency,
+                  fmt::format("task {} depends on {}, which was refused", task.id, dependency.id)}};
         refused.emplace(task.id, i);
         ids.erase(task.id);
         more = any = true;
@@ -308,7 +320,8 @@ bool spread_refusals(const Push& command, PushReply& reply, IdSet& ids) {
 
 Result<PushReply> push(Tables& tables, const Push& command) {
   if (tables.meta().draining) {
-    return refuse(ErrorCode::kDraining, "the queue is draining and takes no tasks: try another, or later");
+    return refuse(ErrorCode::kDraining,
+                  "the queue is draining and takes no tasks: try another, or later");
   }
   IdSet ids;
   for (const NewTask& task : command.tasks) ids.insert(task.id);

@@ -14,11 +14,11 @@ enum class Admission { kLimited, kAlways };
 // All or, if it says so, the ones that can be. Nothing has changed when it is refused.
 Result<PushReply> push(Tables& tables, const Push& command);
 
-// One task, checked and made. `front`: its key in a batch that keeps its order. The caller rolls back
-// when it is refused. `others`: ids that are about to be pushed in the same batch.
+// One task, checked and made. `front`: its key in a batch that keeps its order. The caller rolls
+// back when it is refused. `others`: ids that are about to be pushed in the same batch.
 using IdSet = std::set<std::string_view>;
-Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission, std::int64_t front,
-                        const IdSet& others = {});
+Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission,
+                        std::int64_t front, const IdSet& others = {});
 
 // Makes the queue, if it is new.
 Status make_queue(Tables& tables, Queue& queue);

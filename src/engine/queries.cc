@@ -91,8 +91,9 @@ bool matches(const Tables& tables, const TaskNode& task, const Filter& filter) {
   }
   if (filter.q.empty()) return true;
   return contains(row.payload, filter.q) || contains(task.run().error, filter.q) ||
-         contains(row.id, filter.q) ||
-         std::ranges::any_of(options.tags, [&](const auto& tag) { return contains(tag, filter.q); });
+         contains(row.id, filter.q) || std::ranges::any_of(options.tags, [&](const auto& tag) {
+           return contains(tag, filter.q);
+         });
 }
 
 Result<TaskPage> list_tasks(const Tables& tables, const ListTasks& command) {
@@ -144,7 +145,8 @@ Result<GraphReply> graph(const Tables& tables, const Graph& command) {
     const TaskNode* task = tables.find_task(id);
     if (task == nullptr) {
       const TombstoneRow* grave = tables.tombstone(id);
-      reply.nodes.push_back({id.str(), grave ? grave->state : State::kQueued, {}, {}, {}, grave == nullptr});
+      reply.nodes.push_back(
+          {id.str(), grave ? grave->state : State::kQueued, {}, {}, {}, grave == nullptr});
     } else {
       reply.nodes.push_back({id.str(), task->row.state, task->queue().name.str(),
                              task->line().user.str(), task->row.type.str(), false});
@@ -169,7 +171,8 @@ DeadGroups group_dead(const Tables& tables, const GroupDead& command) {
     const Run& run = task.run();
     auto& [group, newest] = groups[{run.error.str(), run.reason}];
     ++group.count;
-    if (group.count > 1 && std::tie(group.newest, newest) > std::tie(run.ended_at, task.row.sequence)) {
+    if (group.count > 1 &&
+        std::tie(group.newest, newest) > std::tie(run.ended_at, task.row.sequence)) {
       return;
     }
     group.newest = run.ended_at;

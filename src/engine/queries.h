@@ -2,7 +2,8 @@
 
 #include "engine/tables.h"
 
-// What can be asked of tasks. Lists look at every task: brokers that keep tables answer them from there.
+// What can be asked of tasks. Lists look at every task: brokers that keep tables answer them from
+// there.
 namespace retsu::engine {
 
 // Nobody has asked a queue for a task for this long: it has no worker.

@@ -23,9 +23,9 @@ std::map<std::string, std::int64_t> by_state(const std::array<std::int64_t, kSta
   return made;
 }
 
-void add_counters(std::map<std::string, std::int64_t>& sums, const Queue& queue) {
+void add_counters(std::map<std::string, std::int64_t>& sums, const Counters& counters) {
   for (const auto& [name, counter] : names_of(std::type_identity<Counter>{})) {
-    sums[std::string(name)] += queue.row.counters[static_cast<std::size_t>(counter)];
+    sums[std::string(name)] += counters[static_cast<std::size_t>(counter)];
   }
 }
 
@@ -56,7 +56,7 @@ QueueInfo info(const Tables& tables, const Queue& queue) {
   }
   if (queue.row.hold_until > tables.now()) made.hold_until = queue.row.hold_until;
   made.per_minute = per_minute(queue, tables.now());
-  add_counters(made.counters, queue);
+  add_counters(made.counters, queue.row.counters);
   return made;
 }
 
@@ -152,6 +152,11 @@ Result<Removed> delete_queue(Tables& tables, const DeleteQueue& command) {
     }
   }
   for (TaskNode* task : ended) remove(tables, *task);
+  // What has happened has happened, in whichever queue.
+  const auto& before = tables.meta().former;
+  auto former = before ? std::make_shared<Counters>(*before) : std::make_shared<Counters>();
+  std::ranges::transform(*former, queue->row.counters, former->begin(), std::plus());
+  tables.edit_meta().former = std::move(former);
   tables.set_policy(*queue, nullptr);
   tables.edit(*queue) = QueueRow{};
   return Removed{1};
@@ -182,7 +187,8 @@ UserList list_users(const Tables& tables, const ListUsers& command) {
         return list;
       }
       UserInfo info = user_info(*line);
-      if (started > 0) info.share_got = static_cast<double>(info.started) / static_cast<double>(started);
+      if (started > 0)
+        info.share_got = static_cast<double>(info.started) / static_cast<double>(started);
       info.share_due = static_cast<double>(info.weight) / static_cast<double>(weights);
       list.users.push_back(std::move(info));
     }
@@ -204,10 +210,11 @@ StatsReply stats(const Tables& tables) {
     states[static_cast<std::size_t>(i)] = tables.tasks_in(static_cast<State>(i));
   }
   reply.tasks = by_state(states);
+  if (tables.meta().former) add_counters(reply.counters, *tables.meta().former);
   for (const auto& [name, queue] : tables.queues()) {
     if (!queue->row.exists) continue;
     ++reply.queues;
-    add_counters(reply.counters, *queue);
+    add_counters(reply.counters, queue->row.counters);
     for (const auto& [user, line] : queue->lines) reply.users += line->stored > 0 ? 1 : 0;
   }
   reply.claims = std::ssize(tables.claims()) - std::ssize(tables.closed_claims());

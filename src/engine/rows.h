@@ -14,9 +14,9 @@
 #include "base/time.h"
 #include "model/operations.h"
 
-// What the queue remembers, as rows: everything else in the engine is derived from these. A command's
-// effect is a list of changes, each a row before and a row after, so a store writes the afters
-// and a failed commit is undone with the befores.
+// What the queue remembers, as rows: everything else in the engine is derived from these. A
+// command's effect is a list of changes, each a row before and a row after, so a store writes the
+// afters and a failed commit is undone with the befores.
 namespace retsu::engine {
 
 using Sequence = std::uint64_t;
@@ -72,18 +72,18 @@ struct TaskRow {
   Json payload;
   TimePoint created_at;
   TimePoint queued_at = kNever;
-  // The place in the order that the state has: the line (QUEUED), run_at (SCHEDULED), timeout_at (STARTED),
-  // ended_at (ended).
+  // The place in the order that the state has: the line (QUEUED), run_at (SCHEDULED), timeout_at
+  // (STARTED), ended_at (ended).
   std::int64_t key = 0;
   Text type;
   State state = State::kQueued;
   Band band = Band::kRest;
   std::uint8_t priority = kNormalPriority;
-  bool pushed_front : 1 = false;   // as its pusher wished
-  bool to_front : 1 = false;       // when it is queued next
-  bool id_generated : 1 = false;   // leaves no tombstone
-  bool keeps_permit : 1 = false;   // awaits, or is queued again after that, with its permit
-  bool overdue : 1 = false;        // retention would have removed it, but a live task needs its result
+  bool pushed_front : 1 = false;  // as its pusher wished
+  bool to_front : 1 = false;      // when it is queued next
+  bool id_generated : 1 = false;  // leaves no tombstone
+  bool keeps_permit : 1 = false;  // awaits, or is queued again after that, with its permit
+  bool overdue : 1 = false;  // retention would have removed it, but a live task needs its result
 };
 
 // A dependent's reference to what it waits for, or waited for.
@@ -129,27 +129,31 @@ struct MemberRow {
   State state = State::kStarted;       // what it came to
 };
 
-inline constexpr int kPerMinute = 4;  // the first counters that are also counted by the minute, see below
-inline constexpr std::array<Counter, kPerMinute> kMinuteCounters = {Counter::kPushed, Counter::kStarted,
-                                                                    Counter::kFinished, Counter::kFailed};
+inline constexpr int kPerMinute =
+    4;  // the first counters that are also counted by the minute, see below
+inline constexpr std::array<Counter, kPerMinute> kMinuteCounters = {
+    Counter::kPushed, Counter::kStarted, Counter::kFinished, Counter::kFailed};
+
+using Counters = std::array<std::int64_t, kCounters>;
 
 struct QueueRow {
   bool exists = false;
   std::shared_ptr<const QueuePolicy> policy;
-  std::uint64_t served = 0;      // the running number of its last start
-  std::int64_t level = 0;        // of the token bucket, in tokens × per_ms
-  TimePoint level_at = kNever;   // when that was so; never: the bucket is full
+  std::uint64_t served = 0;     // the running number of its last start
+  std::int64_t level = 0;       // of the token bucket, in tokens × per_ms
+  TimePoint level_at = kNever;  // when that was so; never: the bucket is full
   TimePoint hold_until = TimePoint::min();
-  std::int64_t throttles = 0;    // in a row
+  std::int64_t throttles = 0;          // in a row
   std::int64_t longest_named_ms = -1;  // of that row; -1: none was named
   TimePoint last_end = TimePoint::min();
   std::int64_t minute = 0;
   std::array<std::int64_t, kPerMinute> this_minute{};
   std::array<std::int64_t, kPerMinute> last_minute{};
-  std::array<std::int64_t, kCounters> counters{};
+  Counters counters{};
 };
 
-// Waits before a start, in half octaves of milliseconds; halved now and then, so that the latest count.
+// Waits before a start, in half octaves of milliseconds; halved now and then, so that the latest
+// count.
 struct Waits {
   static constexpr int kBuckets = 48;
   std::array<std::uint16_t, kBuckets> buckets{};
@@ -220,6 +224,7 @@ struct MetaRow {
   std::uint64_t claim = 0;
   std::uint64_t cascade = 0;
   bool draining = false;
+  std::shared_ptr<const Counters> former;  // of queues that were deleted
   bool operator==(const MetaRow&) const = default;
 };
 
@@ -245,9 +250,10 @@ struct MetaChange {
 
 template <class... Kinds>
 using OneOf = std::variant<std::unique_ptr<Kinds>...>;
-using AnyChange = OneOf<Change<TaskRow>, Change<EdgeRow>, Change<ClaimRow>, Change<MemberRow>,
-                        Change<SettingsRow>, Change<TombstoneRow>, Change<AliasRow>, Change<ScheduleRow>,
-                        Change<XcomRow>, Change<CascadeRow>, QueueChange, LineChange, MetaChange>;
+using AnyChange =
+    OneOf<Change<TaskRow>, Change<EdgeRow>, Change<ClaimRow>, Change<MemberRow>,
+          Change<SettingsRow>, Change<TombstoneRow>, Change<AliasRow>, Change<ScheduleRow>,
+          Change<XcomRow>, Change<CascadeRow>, QueueChange, LineChange, MetaChange>;
 
 // In the order in which they were made. Belongs to the thread of the engine.
 using Changes = std::vector<AnyChange>;

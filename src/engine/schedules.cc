@@ -110,7 +110,8 @@ Result<Pushed> run_schedule(Tables& tables, const RunSchedule& command) {
 
 ScheduleList list_schedules(const Tables& tables, const ListSchedules& command) {
   ScheduleList list;
-  for (auto at = tables.schedules().upper_bound(command.cursor); at != tables.schedules().end(); ++at) {
+  for (auto at = tables.schedules().upper_bound(command.cursor); at != tables.schedules().end();
+       ++at) {
     if (std::ssize(list.schedules) == command.limit) {
       list.next_cursor = list.schedules.back().name;
       break;

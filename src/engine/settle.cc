@@ -27,17 +27,20 @@ Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& childre
   for (const NewTask& child : children) {
     auto pushed = push_one(tables, child, Admission::kAlways, front++, ids);
     if (!pushed) return tl::unexpected(std::move(pushed.error()));
-    const TaskNode* stands_for_it = tables.find_task(pushed->id);
-    if (keeps_permit && stands_for_it != nullptr && &stands_for_it->queue() == &task.queue()) {
-      return refuse(ErrorCode::kConflict,
-                    fmt::format("task {} keeps its permit while it awaits, so it cannot await a task of "
-                                "its own queue {}",
-                                task.row.id.view(), task.queue().name.view()));
-    }
-    if (std::ranges::find(awaited, Text(pushed->id)) == awaited.end()) awaited.emplace_back(pushed->id);
+    if (std::ranges::find(awaited, Text(pushed->id)) == awaited.end())
+      awaited.emplace_back(pushed->id);
   }
   if (auto way = find_way(tables, awaited, task.row.id)) {
     return tl::unexpected(cycle_error(task.row.id, *way));
+  }
+  for (const Text& child : awaited) {
+    const TaskNode* found = tables.find_task(child);
+    if (!keeps_permit || found == nullptr || &found->queue() != &task.queue()) continue;
+    return refuse(
+        ErrorCode::kConflict,
+        fmt::format("task {} keeps its permit while it awaits, so it cannot await {} of its own "
+                    "queue {}",
+                    task.row.id.view(), child.view(), task.queue().name.view()));
   }
   for (const Text& child : awaited) {
     const TaskNode* found = tables.find_task(child);
@@ -73,8 +76,8 @@ Status apply_outcome(Tables& tables, TaskNode& task, const SettleOne& how, std::
       if (how.retryable && task.run().attempts < max_attempts(task)) {
         retry_later(tables, task, end, Millis(how.retry_after_ms.value_or(0)));
       } else {
-        fail(tables, task, Event::kFail, how.retryable ? Reason::kFailed : Reason::kRejected, how.error,
-             end);
+        fail(tables, task, Event::kFail, how.retryable ? Reason::kFailed : Reason::kRejected,
+             how.error, end);
       }
       end_throttle_row(tables, queue);
       return {};
@@ -96,9 +99,11 @@ Status apply_outcome(Tables& tables, TaskNode& task, const SettleOne& how, std::
 Settled refused(const std::string& id, Error error) { return {id, false, {}, std::move(error)}; }
 
 // The claim runs the task under this fence, or under any if none is given.
-const MemberRow* held_member(const ClaimNode& claim, const TaskNode* task, std::optional<std::int64_t> fence) {
+const MemberRow* held_member(const ClaimNode& claim, const TaskNode* task,
+                             std::optional<std::int64_t> fence) {
   if (task == nullptr || task->row.state != State::kStarted) return nullptr;
-  if (task->run().claim_id != claim.row.id || fence.value_or(task->run().fence) != task->run().fence) {
+  if (task->run().claim_id != claim.row.id ||
+      fence.value_or(task->run().fence) != task->run().fence) {
     return nullptr;
   }
   return claim.member(task->run().fence);
@@ -117,11 +122,13 @@ Settled settle_again(Tables& tables, ClaimNode& claim, const SettleOne& how, std
     if (member.task.view() != id) continue;
     was_given = true;
     if (how.fence.value_or(member.fence) != member.fence) continue;
-    if (member.hold == Hold::kSettled && member.outcome == how.outcome) return {how.id, true, member.state, {}};
+    if (member.hold == Hold::kSettled && member.outcome == how.outcome)
+      return {how.id, true, member.state, {}};
     if (ghost == nullptr && is_ghost(member.hold)) ghost = &member;
   }
   if (ghost != nullptr) close_ghost(tables, claim, MemberRow(*ghost));
-  if (was_given || tables.find_task(id) != nullptr) return refused(how.id, stale(claim.row.id, how.id));
+  if (was_given || tables.find_task(id) != nullptr)
+    return refused(how.id, stale(claim.row.id, how.id));
   return refused(how.id, {ErrorCode::kNotFound, fmt::format("there is no task {}", how.id)});
 }
 

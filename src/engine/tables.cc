@@ -20,7 +20,8 @@ std::int64_t TaskNode::bytes() const {
   return static_cast<std::int64_t>(row.payload.size() + run().result.size() + run().error.size());
 }
 
-Line::Line(boost::intrusive_ptr<Queue> in, Text for_user) : queue(std::move(in)), user(std::move(for_user)) {
+Line::Line(boost::intrusive_ptr<Queue> in, Text for_user)
+    : queue(std::move(in)), user(std::move(for_user)) {
   queue->lines.emplace(user.view(), this);
 }
 Line::~Line() { queue->lines.erase(user.view()); }
@@ -90,7 +91,9 @@ struct Tables::Undo {
     line.row = change->before;
     if (line.row.place != 0) line.queue->ring.insert(&line);
   }
-  void operator()(const std::unique_ptr<MetaChange>& change) const { tables.meta_ = change->before; }
+  void operator()(const std::unique_ptr<MetaChange>& change) const {
+    tables.meta_ = change->before;
+  }
 };
 
 void Tables::undo_last() {

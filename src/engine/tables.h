@@ -26,9 +26,10 @@ struct ScheduleNode {
   TimeZone zone = TimeZone::utc();
 };
 
-// All rows, and everything derived from them. A row changes only through the functions here, which keep
-// orders, counts and indexes in step and write down the change. Undoing puts rows back through the
-// same code, so what is derived comes back with them. What a change *means* is decided elsewhere.
+// All rows, and everything derived from them. A row changes only through the functions here, which
+// keep orders, counts and indexes in step and write down the change. Undoing puts rows back through
+// the same code, so what is derived comes back with them. What a change *means* is decided
+// elsewhere.
 class Tables {
  public:
   explicit Tables(Limits the_limits) : limits(the_limits) {}
@@ -40,7 +41,7 @@ class Tables {
 
   // The log of changes since the last take().
   using Mark = std::size_t;
-  Mark mark();               // begins a part that can be rolled back by itself
+  Mark mark();                // begins a part that can be rolled back by itself
   void roll_back(Mark mark);  // as if nothing had happened since
   Changes take();
   void undo(Changes changes);  // the latest taken first
@@ -48,10 +49,11 @@ class Tables {
   [[nodiscard]] const MetaRow& meta() const { return meta_; }
   [[nodiscard]] TimePoint now() const { return meta_.now; }
   MetaRow& edit_meta();
-  std::int64_t next_front(std::int64_t keys = 1);  // the first of so many keys, all before any in use
+  std::int64_t next_front(
+      std::int64_t keys = 1);  // the first of so many keys, all before any in use
 
   // Queues and lines.
-  Queue& queue(std::string_view name);  // makes the object, not the row
+  Queue& queue(std::string_view name);                           // makes the object, not the row
   [[nodiscard]] Queue* find_queue(std::string_view name) const;  // only one that exists
   [[nodiscard]] const auto& queues() const { return queues_; }
   QueueRow& edit(Queue& queue);
@@ -68,7 +70,9 @@ class Tables {
   [[nodiscard]] TaskNode* find_task(std::string_view id) const { return ids_.find(id); }
   [[nodiscard]] TaskNode* unique_holder(const Queue& queue, std::string_view key) const;
   [[nodiscard]] const IdIndex& tasks() const { return ids_; }
-  [[nodiscard]] std::int64_t tasks_in(State state) const { return states_[static_cast<int>(state)]; }
+  [[nodiscard]] std::int64_t tasks_in(State state) const {
+    return states_[static_cast<int>(state)];
+  }
   TaskNode& add_task(TaskRow row);
   template <class Edit>
   void change_task(TaskNode& task, Edit&& edit) {
@@ -125,7 +129,7 @@ class Tables {
   // Hints for settle_down, which uses them up before the command is over.
   struct Unsettled {
     std::map<std::pair<std::string_view, int>, Queue*> ended;  // where tasks ended, and how
-    std::vector<Text> unpinned;                                // tasks that one live task less needs
+    std::vector<Text> unpinned;  // tasks that one live task less needs
   };
   Unsettled unsettled;
 
@@ -154,12 +158,14 @@ class Tables {
 
   template <class Row>
   void log(std::optional<Row> before, std::optional<Row> after) {
-    log_.emplace_back(std::make_unique<Change<Row>>(Change<Row>{std::move(before), std::move(after)}));
+    log_.emplace_back(
+        std::make_unique<Change<Row>>(Change<Row>{std::move(before), std::move(after)}));
   }
   void seal();
   void undo_last();
 
-  // The same doors for going forward and for undoing: they change a row and what is derived from it.
+  // The same doors for going forward and for undoing: they change a row and what is derived from
+  // it.
   void put(const std::optional<TaskRow>& from, const std::optional<TaskRow>& to);
   void put(const std::optional<EdgeRow>& from, const std::optional<EdgeRow>& to);
   void put(const std::optional<ClaimRow>& from, const std::optional<ClaimRow>& to);

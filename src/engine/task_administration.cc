@@ -13,7 +13,8 @@ bool can_redrive(const TaskNode& task) {
   return next_state(task.row.state, Event::kRedrive).has_value();
 }
 
-// Finds, counts, and does: one task after the other, oldest first. `act` says whether it changed the task.
+// Finds, counts, and does: one task after the other, oldest first. `act` says whether it changed
+// the task.
 template <class Bulk, class Can, class Act>
 Result<BulkReply> each(Tables& tables, const Bulk& command, Can can, Act act) {
   std::vector<TaskNode*> found;
@@ -23,8 +24,8 @@ Result<BulkReply> each(Tables& tables, const Bulk& command, Can can, Act act) {
   BulkReply reply{std::ssize(found), 0};
   if (command.expect && *command.expect != reply.matched) {
     return refuse(ErrorCode::kConflict,
-                  fmt::format("{} tasks match, {} were expected: look again with dry_run", reply.matched,
-                              *command.expect),
+                  fmt::format("{} tasks match, {} were expected: look again with dry_run",
+                              reply.matched, *command.expect),
                   fmt::format(R"({{"matched":{}}})", reply.matched));
   }
   if (command.dry_run) return reply;
@@ -132,9 +133,10 @@ Result<XcomValue> get_xcom(const Tables& tables, const GetXcom& command) {
 }
 
 Result<XcomValue> put_xcom(Tables& tables, const PutXcom& command) {
-  if (!tables.xcom().contains(command.key) && std::ssize(tables.xcom()) >= tables.limits.xcom_entries) {
-    return refuse(ErrorCode::kOverloaded,
-                  fmt::format("{} values are stored, the most allowed", tables.limits.xcom_entries));
+  if (!tables.xcom().contains(command.key) &&
+      std::ssize(tables.xcom()) >= tables.limits.xcom_entries) {
+    return refuse(ErrorCode::kOverloaded, fmt::format("{} values are stored, the most allowed",
+                                                      tables.limits.xcom_entries));
   }
   XcomRow row{command.key, command.value, tables.now() + Millis(command.ttl_ms)};
   XcomValue reply{row.key, row.value, row.expires_at};

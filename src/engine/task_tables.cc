@@ -12,8 +12,8 @@ std::int64_t second_of(TimePoint time) { return time.time_since_epoch() / Millis
 
 std::int64_t kept_for_ms(const QueuePolicy& policy, int end) {
   const Retention& retention = policy.retention;
-  return std::array{retention.finished_ms, retention.failed_ms, retention.canceled_ms}[
-      static_cast<std::size_t>(end)];
+  return std::array{retention.finished_ms, retention.failed_ms,
+                    retention.canceled_ms}[static_cast<std::size_t>(end)];
 }
 
 bool holds_unique_key(const TaskNode& task) {
@@ -87,7 +87,8 @@ void Tables::index(TaskNode& task, int by) {
     queue.waiting_bytes += bytes;
     const TimePoint expires_at = task.options().expires_at;
     if (expires_at != kNever) {
-      by > 0 ? void(expiries_.emplace(expires_at, &task)) : void(expiries_.erase({expires_at, &task}));
+      by > 0 ? void(expiries_.emplace(expires_at, &task))
+             : void(expiries_.erase({expires_at, &task}));
     }
   }
   if (row.keeps_permit) {
@@ -95,7 +96,8 @@ void Tables::index(TaskNode& task, int by) {
     queue.permits += by;
   }
   if (holds_unique_key(task)) {
-    const std::pair key(static_cast<const Queue*>(&queue), std::string_view(task.options().unique_key));
+    const std::pair key(static_cast<const Queue*>(&queue),
+                        std::string_view(task.options().unique_key));
     by > 0 ? void(unique_.emplace(key, &task)) : void(unique_.erase(key));
   }
   index_order(task, by);
@@ -170,9 +172,9 @@ std::int64_t Tables::open_edges(const TaskNode& dependent) const {
 
 const Dependents* Tables::dependents(std::string_view target) const {
   if (dependents_.empty()) return nullptr;
-  const auto found = dependents_.find(
-      target, std::hash<std::string_view>(),
-      [](std::string_view a, const Text& b) { return a == b.view(); });
+  const auto found =
+      dependents_.find(target, std::hash<std::string_view>(),
+                       [](std::string_view a, const Text& b) { return a == b.view(); });
   return found == dependents_.end() ? nullptr : &found->second;
 }
 

@@ -29,7 +29,8 @@ void task_timer(Tables& tables, TimePoint) {
   } else if (tables.open_edges(task) == 0) {
     enqueue(tables, task, Event::kDue);
   } else {
-    tables.change_task(task, [](TaskRow& row) { row.state = *next_state(row.state, Event::kDueBlocked); });
+    tables.change_task(
+        task, [](TaskRow& row) { row.state = *next_state(row.state, Event::kDueBlocked); });
   }
 }
 
@@ -63,7 +64,8 @@ constexpr std::array kKinds = {
          }},
     Kind{false,
          [](const Tables& tables) {
-           return tables.timers().empty() ? kNever : TimePoint(Millis(tables.timers().begin()->row.key));
+           return tables.timers().empty() ? kNever
+                                          : TimePoint(Millis(tables.timers().begin()->row.key));
          },
          task_timer},
     Kind{false, [](const Tables& tables) { return first_time(tables.expiries()); }, expire},
@@ -84,7 +86,8 @@ constexpr std::array kKinds = {
          [](Tables& tables, TimePoint) {
            tables.drop_xcom(std::string(tables.xcom_due().begin()->second));
          }},
-    Kind{true, [](const Tables& tables) { return first_time(tables.retention_due()); }, remove_retained},
+    Kind{true, [](const Tables& tables) { return first_time(tables.retention_due()); },
+         remove_retained},
     Kind{true, [](const Tables& tables) { return first_time(tables.tombstones_due()); },
          forget_tombstone},
 };

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::uint16_t kRemembered = 1'024;
 
-// Bucket 2k holds waits from 2^k up to 2^k × √2, bucket 2k+1 the rest of the octave; 0 ms counts as 1 ms.
+// Bucket 2k holds waits from 2^k up to 2^k × √2, bucket 2k+1 the rest of the octave; 0 ms counts as
+// 1 ms.
 std::size_t bucket_of(Millis wait) {
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(wait.count(), 1));
   const auto octave = static_cast<std::size_t>(std::bit_width(value)) - 1;
@@ -19,7 +20,8 @@ std::size_t bucket_of(Millis wait) {
 
 std::int64_t upper_bound_of(std::size_t bucket) {
   const auto octave = std::int64_t{1} << (bucket / 2);
-  return bucket % 2 == 1 ? 2 * octave : static_cast<std::int64_t>(static_cast<double>(octave) * 1.4143);
+  return bucket % 2 == 1 ? 2 * octave
+                         : static_cast<std::int64_t>(static_cast<double>(octave) * 1.4143);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ constexpr std::int64_t kCounted = 1'000;  // looking further ahead tells nobody 
 constexpr std::int64_t kNamed = 3;
 
 std::string counted(std::int64_t number, std::string_view one, std::string_view many) {
-  return fmt::format("{}{} {}", number == kCounted ? "at least " : "", number, number == 1 ? one : many);
+  return fmt::format("{}{} {}", number >= kCounted ? "at least " : "", number,
+                     number == 1 ? one : many);
 }
 
 std::optional<TimePoint> known(TimePoint time) {
@@ -47,23 +48,24 @@ std::string pace_detail(const Queue& queue, Cause cause) {
       return fmt::format("queue {} starts at most {} tasks in {} ms", queue.name.view(),
                          policy.rate->limit, policy.rate->per_ms);
     case Cause::kThrottled:
-      return fmt::format("queue {} was told to wait by the service that it calls", queue.name.view());
+      return fmt::format("queue {} was told to wait by the service that it calls",
+                         queue.name.view());
     default:
       return {};
   }
 }
 
-// How many come first: tasks of the user's own line, and users before this one in the ring. Those that kept
-// a permit come in a line of their own.
+// How many come first: tasks of the user's own line, and users before this one in the ring. Those
+// that kept a permit come in a line of their own.
 std::pair<std::int64_t, std::int64_t> ahead(const TaskNode& task) {
   const Line& line = task.line();
   if (task.row.keeps_permit) {
     const auto& kept = line.queue->kept;
     return {std::distance(kept.begin(), kept.find(const_cast<TaskNode*>(&task))), 0};
   }
-  std::int64_t tasks = 0;
+  std::int64_t tasks = std::ssize(line.queue->kept);
   for (const TaskNode& other : line.ready) {
-    if (&other == &task || tasks == kCounted) break;
+    if (&other == &task || tasks >= kCounted) break;
     ++tasks;
   }
   std::int64_t users = 0;
@@ -100,8 +102,8 @@ void explain_queued(const Tables& tables, const TaskNode& task, std::vector<WhyC
   add_pace(Cause::kThrottled);
   if (!task.row.keeps_permit && line.permits >= line.due.max_running) {
     causes.push_back({Cause::kUserCap,
-                      fmt::format("user {} runs {} tasks in queue {}, the most allowed", line.user.view(),
-                                  line.permits, queue.name.view()),
+                      fmt::format("user {} runs {} tasks in queue {}, the most allowed",
+                                  line.user.view(), line.permits, queue.name.view()),
                       {}});
   }
   const auto [tasks, users] = ahead(task);
@@ -131,9 +133,10 @@ Result<WhyReply> why(const Tables& tables, const Why& command) {
     reply.causes.push_back({Cause::kDependency, dependencies(tables, task), {}});
   }
   if (task.row.state == State::kScheduled) {
-    reply.causes.push_back({Cause::kSchedule,
-                            task.run().attempts > 0 ? "tried again after a failure" : "not before its time",
-                            task.run().run_at});
+    reply.causes.push_back(
+        {Cause::kSchedule,
+         task.run().attempts > 0 ? "tried again after a failure" : "not before its time",
+         task.run().run_at});
   }
   if (task.row.state == State::kQueued) explain_queued(tables, task, reply.causes);
   return reply;

@@ -27,7 +27,8 @@ struct Claim {
   std::vector<std::string> users;  // empty: all
   std::vector<std::string> steal;  // served only when none of `users` has a task
   std::int64_t max = 1;
-  std::optional<std::int64_t> lease_ms;  // absent: the queue's; of several queues the longest. 0: until released
+  std::optional<std::int64_t>
+      lease_ms;  // absent: the queue's; of several queues the longest. 0: until released
   std::int64_t wait_ms = 0;
   std::string worker;
   std::string claim_id;  // empty: the broker chooses one

@@ -12,8 +12,8 @@
 
 namespace retsu {
 
-// Everything that can go wrong, for every door. The same row gives the code in JSON, the HTTP status and the
-// exit status of the command line.
+// Everything that can go wrong, for every door. The same row gives the code in JSON, the HTTP
+// status and the exit status of the command line.
 enum class ErrorCode : std::uint8_t {
   kInvalid,
   kUnknownField,
@@ -67,14 +67,12 @@ inline constexpr ErrorRow kErrors[] = {
     {ErrorCode::kStorageFull, "storage_full", 507, 1},
 };
 
-constexpr const ErrorRow& row_of(ErrorCode code) {
-  return kErrors[static_cast<std::size_t>(code)];
-}
+constexpr const ErrorRow& row_of(ErrorCode code) { return kErrors[static_cast<std::size_t>(code)]; }
 
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
-  std::string message;                 // what, and what to do
-  std::string details = {};            // a JSON object, or empty
+  std::string message;       // what, and what to do
+  std::string details = {};  // a JSON object, or empty
   std::optional<Millis> retry_after = {};
 
   bool operator==(const Error&) const = default;

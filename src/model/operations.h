@@ -10,18 +10,20 @@
 
 namespace retsu {
 
-// Everything that can be asked of a queue: one alternative per row of kOperations, in the same order.
+// Everything that can be asked of a queue: one alternative per row of kOperations, in the same
+// order.
 using Command =
-    std::variant<Push, GetTask, ListTasks, Why, CancelTask, RetryTask, FrontTask, RemoveTask, CancelTasks,
-                 RetryTasks, PurgeDead, GroupDead, Graph, Claim, Settle, Extend, ReleaseClaim, ReleaseOlder,
-                 ListClaims, ListQueues, GetQueue, PutQueue, PatchQueue, DeleteQueue, PauseQueue,
-                 ResumeQueue, PurgeQueue, ListUsers, PutUser, GetXcom, PutXcom, DeleteXcom, ListSchedules,
-                 PutSchedule, DeleteSchedule, RunSchedule, Stats, StartDrain, EndDrain>;
+    std::variant<Push, GetTask, ListTasks, Why, CancelTask, RetryTask, FrontTask, RemoveTask,
+                 CancelTasks, RetryTasks, PurgeDead, GroupDead, Graph, Claim, Settle, Extend,
+                 ReleaseClaim, ReleaseOlder, ListClaims, ListQueues, GetQueue, PutQueue, PatchQueue,
+                 DeleteQueue, PauseQueue, ResumeQueue, PurgeQueue, ListUsers, PutUser, GetXcom,
+                 PutXcom, DeleteXcom, ListSchedules, PutSchedule, DeleteSchedule, RunSchedule,
+                 Stats, StartDrain, EndDrain>;
 
-using Reply = std::variant<PushReply, Task, TaskPage, WhyReply, Removed, BulkReply, DeadGroups, GraphReply,
-                           ClaimReply, SettleReply, ExtendReply, Released, ClaimPage, QueueList, QueueInfo,
-                           UserList, PutUserReply, XcomValue, ScheduleList, ScheduleInfo, Pushed, StatsReply,
-                           DrainReply>;
+using Reply = std::variant<PushReply, Task, TaskPage, WhyReply, Removed, BulkReply, DeadGroups,
+                           GraphReply, ClaimReply, SettleReply, ExtendReply, Released, ClaimPage,
+                           QueueList, QueueInfo, UserList, PutUserReply, XcomValue, ScheduleList,
+                           ScheduleInfo, Pushed, StatsReply, DrainReply>;
 
 enum class Scope : std::uint8_t { kPush, kWork, kRead, kAdmin };
 constexpr auto names_of(std::type_identity<Scope>) {
@@ -89,6 +91,8 @@ inline constexpr auto kOperations = std::to_array<Operation>({
 });
 static_assert(kOperations.size() == std::variant_size_v<Command>);
 
-inline const Operation& operation_of(const Command& command) { return kOperations[command.index()]; }
+inline const Operation& operation_of(const Command& command) {
+  return kOperations[command.index()];
+}
 
 }  // namespace retsu

@@ -32,15 +32,13 @@ struct Retry {
 };
 
 constexpr auto fields_of(std::type_identity<Retry>) {
-  return std::tuple{Field{"kind", &Retry::kind},
-                    Field{"base_ms", &Retry::base_ms},
-                    Field{"factor", &Retry::factor},
-                    Field{"max_ms", &Retry::max_ms},
-                    Field{"jitter", &Retry::jitter},
-                    Field{"max_attempts", &Retry::max_attempts}};
+  return std::tuple{Field{"kind", &Retry::kind},     Field{"base_ms", &Retry::base_ms},
+                    Field{"factor", &Retry::factor}, Field{"max_ms", &Retry::max_ms},
+                    Field{"jitter", &Retry::jitter}, Field{"max_attempts", &Retry::max_attempts}};
 }
 
-// A token bucket: `limit` starts every `per_ms`, refilled evenly, at most `burst` saved up (0: limit).
+// A token bucket: `limit` starts every `per_ms`, refilled evenly, at most `burst` saved up (0:
+// limit).
 struct Rate {
   std::int64_t limit = 0;
   std::int64_t per_ms = kSecond;
@@ -51,8 +49,8 @@ struct Rate {
 };
 
 constexpr auto fields_of(std::type_identity<Rate>) {
-  return std::tuple{Field{"limit", &Rate::limit, kRequired}, Field{"per_ms", &Rate::per_ms, kRequired},
-                    Field{"burst", &Rate::burst}};
+  return std::tuple{Field{"limit", &Rate::limit, kRequired},
+                    Field{"per_ms", &Rate::per_ms, kRequired}, Field{"burst", &Rate::burst}};
 }
 
 struct Breaker {
@@ -76,11 +74,10 @@ struct Retention {
 };
 
 constexpr auto fields_of(std::type_identity<Retention>) {
-  return std::tuple{Field{"finished_ms", &Retention::finished_ms},
-                    Field{"canceled_ms", &Retention::canceled_ms},
-                    Field{"failed_ms", &Retention::failed_ms},
-                    Field{"max_tasks", &Retention::max_tasks},
-                    Field{"max_bytes", &Retention::max_bytes}};
+  return std::tuple{
+      Field{"finished_ms", &Retention::finished_ms}, Field{"canceled_ms", &Retention::canceled_ms},
+      Field{"failed_ms", &Retention::failed_ms}, Field{"max_tasks", &Retention::max_tasks},
+      Field{"max_bytes", &Retention::max_bytes}};
 }
 
 // How much earlier one step of priority counts. In JSON a number of milliseconds, or "strict".
@@ -91,7 +88,7 @@ struct Aging {
 // Strict priority is aging so slow that no task outlives a step: one formula orders both.
 inline constexpr Aging kStrictAging{std::int64_t{1'000} * 365 * kDay};
 
-// The pace and the patience of a queue; see docs/semantics.md.
+// The pace and the patience of a queue.
 struct QueuePolicy {
   std::optional<std::int64_t> concurrency;
   std::int64_t interval_ms = 0;
@@ -100,14 +97,16 @@ struct QueuePolicy {
   std::int64_t max_hold_ms = kDay;
   Retry retry;
   std::optional<Breaker> breaker;
-  std::int64_t lease_ms = 60 * kSecond;  // 0: until released
+  std::int64_t lease_ms = 60 * kSecond;     // 0: until released
   std::int64_t timeout_ms = 300 * kSecond;  // 0: none
   Aging aging_ms;
   bool paused = false;
   bool await_keeps_permit = false;
   Retention retention;
 
-  [[nodiscard]] std::int64_t throttle_hold_ms() const { return throttle_ms.value_or(retry.base_ms); }
+  [[nodiscard]] std::int64_t throttle_hold_ms() const {
+    return throttle_ms.value_or(retry.base_ms);
+  }
   bool operator==(const QueuePolicy&) const = default;
 };
 
@@ -127,8 +126,8 @@ constexpr auto fields_of(std::type_identity<QueuePolicy>) {
                     Field{"retention", &QueuePolicy::retention}};
 }
 
-// What a user gets in a queue. Set for one queue or, with no queue named, for all: the one wins field by
-// field. Limits hold in each queue by itself.
+// What a user gets in a queue. Set for one queue or, with no queue named, for all: the one wins
+// field by field. Limits hold in each queue by itself.
 struct UserSettings {
   std::optional<std::int64_t> weight;
   std::optional<std::int64_t> max_running;
@@ -158,17 +157,17 @@ struct Limits {
   std::int64_t dependencies = 1'000;  // of one task, its children included
   std::int64_t tags = 16;
   std::int64_t tag_bytes = 64;
-  std::int64_t history = 20;          // attempts remembered of one task; the oldest go first
+  std::int64_t history = 20;  // attempts remembered of one task; the oldest go first
   std::int64_t page = 1'000;
   std::int64_t graph_nodes = 1'000;
   std::int64_t queues = 10'000;
   std::int64_t schedules = 10'000;
   std::int64_t xcom_entries = 1'000'000;
-  std::int64_t queue_tasks = 20'000'000;                    // waiting in one queue
-  std::int64_t queue_bytes = std::int64_t{16} << 30;        // payloads waiting in one queue
-  std::int64_t remembered_ids = 20'000'000;                 // tombstones and aliases
-  std::int64_t closed_claims = 100'000;                     // kept so that a repeated settle is answered
-  std::int64_t steps = 1'000;                               // of a cascade or of housekeeping at once
+  std::int64_t queue_tasks = 20'000'000;              // waiting in one queue
+  std::int64_t queue_bytes = std::int64_t{16} << 30;  // payloads waiting in one queue
+  std::int64_t remembered_ids = 20'000'000;           // tombstones and aliases
+  std::int64_t closed_claims = 100'000;               // kept so that a repeated settle is answered
+  std::int64_t steps = 1'000;                         // of a cascade or of housekeeping at once
 };
 
 }  // namespace retsu

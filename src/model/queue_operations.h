@@ -10,8 +10,8 @@
 #include "model/task.h"
 #include "model/task_operations.h"
 
-// Operations on queues, users, schedules, shared values and the whole. Each struct is a request; its Reply
-// is the answer.
+// Operations on queues, users, schedules, shared values and the whole. Each struct is a request;
+// its Reply is the answer.
 namespace retsu {
 
 // What has happened, since the beginning. One counter a row; queues count by themselves.
@@ -22,8 +22,8 @@ enum class Counter : std::uint8_t {
   kFinished,
   kFailed,  // dead letters
   kCanceled,
-  kRetried,          // attempts that failed and will be tried again
-  kRetrySucceeded,   // tasks that finished after a failed attempt
+  kRetried,         // attempts that failed and will be tried again
+  kRetrySucceeded,  // tasks that finished after a failed attempt
   kThrottled,
   kReleased,
   kAwaited,
@@ -32,43 +32,34 @@ enum class Counter : std::uint8_t {
   kLeaseExpired,
   kPoisoned,
   kRedriven,
-  kFreed,        // dependents queued because their last dependency was met
-  kFreedAfterMs, // the sum of the times from a dependency's end to the queue
-  kSwept,        // references whose task is gone
-  kRemoved,      // by retention or by hand
+  kFreed,         // dependents queued because their last dependency was met
+  kFreedAfterMs,  // the sum of the times from a dependency's end to the queue
+  kSwept,         // references whose task is gone
+  kRemoved,       // by retention or by hand
 };
 inline constexpr int kCounters = 20;
 constexpr auto names_of(std::type_identity<Counter>) {
   using enum Counter;
-  return std::to_array<Named<Counter>>({{"pushed", kPushed},
-                                        {"absorbed", kAbsorbed},
-                                        {"started", kStarted},
-                                        {"finished", kFinished},
-                                        {"failed", kFailed},
-                                        {"canceled", kCanceled},
-                                        {"retried", kRetried},
-                                        {"retry_succeeded", kRetrySucceeded},
-                                        {"throttled", kThrottled},
-                                        {"released", kReleased},
-                                        {"awaited", kAwaited},
-                                        {"timed_out", kTimedOut},
-                                        {"expired", kExpired},
-                                        {"lease_expired", kLeaseExpired},
-                                        {"poisoned", kPoisoned},
-                                        {"redriven", kRedriven},
-                                        {"freed", kFreed},
-                                        {"freed_after_ms", kFreedAfterMs},
-                                        {"swept", kSwept},
-                                        {"removed", kRemoved}});
+  return std::to_array<Named<Counter>>(
+      {{"pushed", kPushed},       {"absorbed", kAbsorbed},
+       {"started", kStarted},     {"finished", kFinished},
+       {"failed", kFailed},       {"canceled", kCanceled},
+       {"retried", kRetried},     {"retry_succeeded", kRetrySucceeded},
+       {"throttled", kThrottled}, {"released", kReleased},
+       {"awaited", kAwaited},     {"timed_out", kTimedOut},
+       {"expired", kExpired},     {"lease_expired", kLeaseExpired},
+       {"poisoned", kPoisoned},   {"redriven", kRedriven},
+       {"freed", kFreed},         {"freed_after_ms", kFreedAfterMs},
+       {"swept", kSwept},         {"removed", kRemoved}});
 }
 
 struct QueueInfo {
   std::string queue;
-  QueuePolicy policy;  // in JSON its fields stand beside these
+  QueuePolicy policy;                         // in JSON its fields stand beside these
   std::map<std::string, std::int64_t> tasks;  // by state
   std::int64_t running = 0;                   // permits in use
   std::int64_t waiting_bytes = 0;
-  std::int64_t users = 0;  // with ready tasks
+  std::int64_t users = 0;                     // with ready tasks
   std::optional<std::int64_t> oldest_age_ms;  // of the QUEUED, to the second
   std::optional<TimePoint> hold_until;
   std::map<std::string, std::int64_t> per_minute;  // pushed, started, finished, failed
@@ -128,8 +119,8 @@ struct UserInfo {
   std::int64_t waiting_bytes = 0;
   std::int64_t running = 0;
   std::int64_t started = 0;
-  double share_got = 0;  // of the starts of all users listed for the queue
-  double share_due = 0;  // by weight
+  double share_got = 0;                     // of the starts of all users listed for the queue
+  double share_due = 0;                     // by weight
   std::optional<std::int64_t> wait_p50_ms;  // of the latest starts; an upper bound within 42 %
   std::optional<std::int64_t> wait_p95_ms;
   bool operator==(const UserInfo&) const = default;
@@ -185,7 +176,7 @@ constexpr auto names_of(std::type_identity<CatchUp>) {
   return std::to_array<Named<CatchUp>>({{"latest", kLatest}, {"skip", kSkip}, {"all", kAll}});
 }
 struct ScheduleSpec {
-  std::string cron;  // this,
+  std::string cron;                      // this,
   std::optional<std::int64_t> every_ms;  // or this
   std::string time_zone = "UTC";
   CatchUp catch_up = CatchUp::kLatest;
@@ -194,7 +185,7 @@ struct ScheduleSpec {
 };
 struct ScheduleInfo {
   std::string name;
-  ScheduleSpec schedule;  // in JSON its fields stand beside these
+  ScheduleSpec schedule;        // in JSON its fields stand beside these
   std::vector<TimePoint> next;  // five occurrences
   std::string last_task;        // the id of the newest task made by it
   std::string last_error;
@@ -222,7 +213,7 @@ struct DeleteSchedule {
 struct RunSchedule {  // now, beside its occurrences
   using Reply = Pushed;
   std::string name;
-  std::string id;  // of the task; empty: the broker chooses one
+  std::string id;             // of the task; empty: the broker chooses one
   bool id_generated = false;  // set by the broker, not by callers
 };
 
@@ -338,8 +329,8 @@ constexpr auto fields_of(std::type_identity<GetXcom>) {
   return std::tuple{Field{"key", &GetXcom::key, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<PutXcom>) {
-  return std::tuple{Field{"key", &PutXcom::key, kRequired}, Field{"value", &PutXcom::value, kRequired},
-                    Field{"ttl_ms", &PutXcom::ttl_ms}};
+  return std::tuple{Field{"key", &PutXcom::key, kRequired},
+                    Field{"value", &PutXcom::value, kRequired}, Field{"ttl_ms", &PutXcom::ttl_ms}};
 }
 constexpr auto fields_of(std::type_identity<DeleteXcom>) {
   return std::tuple{Field{"key", &DeleteXcom::key, kRequired}};
@@ -364,7 +355,8 @@ constexpr auto fields_of(std::type_identity<ListSchedules>) {
   return std::tuple{Field{"limit", &ListSchedules::limit}, Field{"cursor", &ListSchedules::cursor}};
 }
 constexpr auto fields_of(std::type_identity<PutSchedule>) {
-  return std::tuple{Field{"name", &PutSchedule::name, kRequired}, Field{"", &PutSchedule::schedule}};
+  return std::tuple{Field{"name", &PutSchedule::name, kRequired},
+                    Field{"", &PutSchedule::schedule}};
 }
 constexpr auto fields_of(std::type_identity<DeleteSchedule>) {
   return std::tuple{Field{"name", &DeleteSchedule::name, kRequired}};

@@ -9,7 +9,8 @@
 
 namespace retsu {
 
-// A number from 0 up to 1, the same for the same task and attempt everywhere: jitter without randomness.
+// A number from 0 up to 1, the same for the same task and attempt everywhere: jitter without
+// randomness.
 constexpr double jitter_of(std::string_view id, std::int64_t attempts) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };

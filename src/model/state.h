@@ -42,8 +42,8 @@ enum class Event : std::uint8_t {
   kDependencyRemoved,  // the failed dependency that it waits for is gone
   kClaim,
   kFinish,
-  kRetry,         // failed or timed out, attempts left
-  kFail,          // failed or timed out, none left, or not retryable
+  kRetry,  // failed or timed out, attempts left
+  kFail,   // failed or timed out, none left, or not retryable
   kThrottle,
   kRelease,
   kLeaseExpired,  // the first time, attempts left

@@ -22,12 +22,8 @@ struct Priority {
   int value = kNormalPriority;
   bool operator==(const Priority&) const = default;
 };
-inline constexpr auto kPriorityWords = std::to_array<Named<int>>({{"very_low", 1},
-                                                                  {"low", 2},
-                                                                  {"normal", 3},
-                                                                  {"high", 4},
-                                                                  {"very_high", 5},
-                                                                  {"critical", 6}});
+inline constexpr auto kPriorityWords = std::to_array<Named<int>>(
+    {{"very_low", 1}, {"low", 2}, {"normal", 3}, {"high", 4}, {"very_high", 5}, {"critical", 6}});
 
 enum class When : std::uint8_t { kFinished, kSettled };
 constexpr auto names_of(std::type_identity<When>) {
@@ -49,7 +45,8 @@ constexpr auto names_of(std::type_identity<OnDependencyCancel>) {
 
 enum class Placement : std::uint8_t { kBack, kFront };
 constexpr auto names_of(std::type_identity<Placement>) {
-  return std::to_array<Named<Placement>>({{"back", Placement::kBack}, {"front", Placement::kFront}});
+  return std::to_array<Named<Placement>>(
+      {{"back", Placement::kBack}, {"front", Placement::kFront}});
 }
 
 // Why a task ended other than by finishing.
@@ -171,7 +168,8 @@ struct Task {
   std::optional<TimePoint> queued_at;
   std::optional<TimePoint> started_at;
   std::optional<TimePoint> ended_at;
-  std::vector<Dependency> depends_on;  // as they are now: a dropped reference is gone, children are added
+  std::vector<Dependency>
+      depends_on;  // as they are now: a dropped reference is gone, children are added
   std::vector<std::string> blocked_by;  // those of depends_on that it still waits for
   OnDependencyFailure on_dependency_failure = OnDependencyFailure::kWait;
   OnDependencyCancel on_dependency_cancel = OnDependencyCancel::kDrop;

@@ -12,7 +12,8 @@
 namespace retsu {
 
 struct Pushed {
-  std::string id;  // of the task that now stands for the push: with a unique key, maybe another one's
+  std::string
+      id;  // of the task that now stands for the push: with a unique key, maybe another one's
   std::optional<State> state;
   bool created = false;
   std::optional<Error> error;  // only in a partial push: this task was refused, and has no state
@@ -43,7 +44,7 @@ struct Filter {
   std::string tag;
   std::string unique_key;
   std::string waits_for;
-  std::string q;  // occurs in payload, error, id or a tag
+  std::string q;                   // occurs in payload, error, id or a tag
   std::optional<TimePoint> since;  // created at or after
   std::optional<TimePoint> until;  // created before
 

@@ -24,7 +24,9 @@ Limits few_steps() {
   return limits;
 }
 
-std::string shown(const Step& step) { return format_time(step.clock) + " " + to_json(step.command); }
+std::string shown(const Step& step) {
+  return format_time(step.clock) + " " + to_json(step.command);
+}
 
 bool is_deep() { return std::getenv("RETSU_DEEP") != nullptr; }
 

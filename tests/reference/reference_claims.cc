@@ -278,9 +278,9 @@ Result<ExtendReply> ReferenceQueue::run(const Extend& request) {
     return refuse(ErrorCode::kStaleClaim, "the claim holds nothing");
   }
   ClaimRecord& claim = found->second;
-  const std::int64_t lease_ms = request.lease_ms.value_or(claim.lease_ms);
+  claim.lease_ms = request.lease_ms.value_or(claim.lease_ms);
   claim.lease_until.reset();
-  if (lease_ms > 0) claim.lease_until = now_ + Millis{lease_ms};
+  if (claim.lease_ms > 0) claim.lease_until = now_ + Millis{claim.lease_ms};
 
   ExtendReply reply;
   reply.lease_until = claim.lease_until;

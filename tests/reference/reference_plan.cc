@@ -77,8 +77,8 @@ ReferenceQueue::Batch ReferenceQueue::plan(const std::vector<NewTask>& tasks,
   return batch;
 }
 
-// Who would wait for whom: the open references of what is stored, and those of the batch, up to one of its
-// tasks: the one that closes a cycle is the one to refuse.
+// Who would wait for whom: the open references of what is stored, and those of the batch, up to one
+// of its tasks: the one that closes a cycle is the one to refuse.
 ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t count) const {
   Waits waits;
   for (const auto& [sequence, task] : tasks_) {

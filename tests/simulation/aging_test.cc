@@ -17,7 +17,8 @@ struct Arrival {
 
 class Aging : public testing::TestWithParam<std::uint64_t> {
  protected:
-  // Pushes at random times, claims at random times; gives the arrivals in the order in which they started.
+  // Pushes at random times, claims at random times; gives the arrivals in the order in which they
+  // started.
   std::vector<Arrival> play(std::int64_t aging_ms) {
     Driver driver;
     QueuePolicy policy;

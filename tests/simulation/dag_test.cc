@@ -54,7 +54,8 @@ TEST(Dag, ARandomOneWithDyingWorkersRunsInOrderOnceAndToTheEnd) {
       needs[static_cast<std::size_t>(i)].insert(
           name(near + static_cast<int>(random() % static_cast<std::uint64_t>(i - near))));
     }
-    for (const std::string& id : needs[static_cast<std::size_t>(i)]) task.depends_on.push_back({id});
+    for (const std::string& id : needs[static_cast<std::size_t>(i)])
+      task.depends_on.push_back({id});
   }
   // Inside a batch the order must not matter.
   for (int batch = 0; batch < kTasks; batch += 1'000) {
@@ -127,7 +128,8 @@ TEST(Dag, AVeryDeepCycleIsFoundAndSpelledOut) {
   const auto refused = driver.ask(std::move(closing));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kDependencyCycle);
-  EXPECT_NE(refused.error().details.find("\"t0\",\"t" + std::to_string(kDepth) + "\"]"), std::string::npos);
+  EXPECT_NE(refused.error().details.find("\"t0\",\"t" + std::to_string(kDepth) + "\"]"),
+            std::string::npos);
   EXPECT_EQ(driver.ask(GetTask{name(kDepth)}).error().code, ErrorCode::kNotFound);
 }
 

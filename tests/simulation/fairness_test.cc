@@ -27,7 +27,8 @@ TEST(Fairness, OneTaskAgainstAThousandIsServedSecondAtLatest) {
   push_many(driver, 1'000, [](auto) { return "noisy"; });
   push_many(driver, 1, [](auto) { return "quiet"; });
   const ClaimReply claimed = driver.claim(2);
-  EXPECT_TRUE(std::ranges::any_of(claimed.tasks, [](const auto& task) { return task.user == "quiet"; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(claimed.tasks, [](const auto& task) { return task.user == "quiet"; }));
 }
 
 // One user with very many tasks, very many users with one each: nobody waits more than one round.
@@ -52,8 +53,8 @@ TEST(Fairness, AmongVeryManyUsersNobodyWaitsMoreThanARound) {
 
 TEST(Fairness, SharesFollowWeightsWithinOnePerCentOverAHundredRounds) {
   Driver driver;
-  const std::map<std::string, std::int64_t> weights = {
-      {"a", 1}, {"b", 2}, {"c", 3}, {"d", 5}, {"e", 8}, {"f", 1}, {"g", 13}};
+  const std::map<std::string, std::int64_t> weights = {{"a", 1}, {"b", 2}, {"c", 3}, {"d", 5},
+                                                       {"e", 8}, {"f", 1}, {"g", 13}};
   std::int64_t round = 0;
   for (const auto& [user, weight] : weights) {
     driver.must(PutUser{user, "", {.weight = weight}});
@@ -77,8 +78,8 @@ TEST(Fairness, SharesFollowWeightsWithinOnePerCentOverAHundredRounds) {
   }
 }
 
-// P6: whenever a user's head is served, no other user of weight w was served more than w times since it
-// came to the head.
+// P6: whenever a user's head is served, no other user of weight w was served more than w times
+// since it came to the head.
 TEST(Fairness, TheHeadOfALineWaitsForAtMostTheWeightOfEachOtherUser) {
   Driver driver;
   std::mt19937_64 random(7);

@@ -1,5 +1,6 @@
-// A million runs by workers that die, sleep past their lease, and answer late and twice, watched from outside:
-// no limit is overshot, none leaks, nothing finished comes back, no two hold one task.
+// A million runs by workers that die, sleep past their lease, and answer late and twice, watched
+// from outside: no limit is overshot, none leaks, nothing finished comes back, no two hold one
+// task.
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +77,8 @@ class World {
     for (int i = 0; i < kUsers; i += 10) {
       driver_.must(PutUser{user(i), "mixed", {.weight = 2, .max_running = kUserCap}});
     }
-    for (int i = 0; i < kWorkers; ++i) later(Millis(random_() % 1'000), [this] { look_for_work(); });
+    for (int i = 0; i < kWorkers; ++i)
+      later(Millis(random_() % 1'000), [this] { look_for_work(); });
   }
 
   void run(std::int64_t runs) {
@@ -84,7 +86,8 @@ class World {
     ending_ = true;
     while (!testing::Test::HasFatalFailure()) {
       const StatsReply stats = driver_.must(Stats{});
-      if (stats.tasks.at("SCHEDULED") + stats.tasks.at("QUEUED") + stats.tasks.at("STARTED") == 0) break;
+      if (stats.tasks.at("SCHEDULED") + stats.tasks.at("QUEUED") + stats.tasks.at("STARTED") == 0)
+        break;
       for (int i = 0; i < 10'000; ++i) step();
     }
   }
@@ -173,15 +176,25 @@ class World {
     const Millis too_late(2'000 + random_() % 3'000);
     const auto again = [this] { later(Millis(1'000), [this] { look_for_work(); }); };
     if (fate < 70) {
-      later(soon, [this, claimed] { answer(claimed); look_for_work(); });
+      later(soon, [this, claimed] {
+        answer(claimed);
+        look_for_work();
+      });
     } else if (fate < 76) {
       again();  // dies, and is started anew
     } else if (fate < 82) {
-      later(too_late, [this, claimed] { ++late_; answer(claimed); look_for_work(); });
+      later(too_late, [this, claimed] {
+        ++late_;
+        answer(claimed);
+        look_for_work();
+      });
     } else if (fate < 88) {
       later(soon, [this, claimed] {
         answer(claimed);
-        later(Millis(random_() % 4'000), [this, claimed] { ++twice_; answer(claimed); });
+        later(Millis(random_() % 4'000), [this, claimed] {
+          ++twice_;
+          answer(claimed);
+        });
         look_for_work();
       });
     } else if (fate < 92) {
@@ -192,14 +205,20 @@ class World {
       });
     } else if (fate < 96) {
       later(Millis(1'500), [this, claimed] { beat(claimed); });
-      later(too_late, [this, claimed] { answer(claimed); look_for_work(); });
+      later(too_late, [this, claimed] {
+        answer(claimed);
+        look_for_work();
+      });
     } else {
       later(soon, [this, claimed] {
         for (const ClaimedTask& task : claimed->tasks) {
           if (driver_.ask(CancelTask{task.id})) canceled_.insert(task.id);
         }
       });
-      later(soon + Millis(random_() % 3'000), [this, claimed] { answer(claimed); look_for_work(); });
+      later(soon + Millis(random_() % 3'000), [this, claimed] {
+        answer(claimed);
+        look_for_work();
+      });
     }
   }
 
@@ -237,7 +256,8 @@ class World {
         if (outcome == Outcome::kFinish) finished_.insert(task.id);
         if (outcome == Outcome::kThrottle) {
           Watched& queue = watched_[run.queue];
-          queue.hold_until = std::max(queue.hold_until, driver_.clock + Millis(named.value_or(100)));
+          queue.hold_until =
+              std::max(queue.hold_until, driver_.clock + Millis(named.value_or(100)));
         }
       }
       watch_end(task.fence);
@@ -265,7 +285,8 @@ class World {
       const double gained = static_cast<double>((now - queue.tokens_at).count()) *
                             static_cast<double>(policy.rate->limit) /
                             static_cast<double>(policy.rate->per_ms);
-      queue.tokens = std::min(static_cast<double>(policy.rate->capacity()), queue.tokens + gained) - 1;
+      queue.tokens =
+          std::min(static_cast<double>(policy.rate->capacity()), queue.tokens + gained) - 1;
       queue.tokens_at = now;
       ASSERT_GE(queue.tokens, -1e-6) << task.queue << " starts faster than its rate";
     }

@@ -218,9 +218,8 @@ bool MemoryBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
   if (const auto* get = std::get_if<GetTask>(&request.command)) {
     worth_trying = over || engine_.has_ended(get->id);
   } else if (!worth_trying) {
-    worth_trying = std::ranges::any_of(std::get<Claim>(request.command).queues, [&](const auto& queue) {
-      return open.contains(queue);
-    });
+    worth_trying = std::ranges::any_of(std::get<Claim>(request.command).queues,
+                                       [&](const auto& queue) { return open.contains(queue); });
   }
   if (!worth_trying) return false;
   Result<Reply> reply = engine_.apply(request.command, engine_.now());
@@ -246,7 +245,8 @@ void MemoryBroker::take_changes() {
       touched_.insert((*of_queue)->queue->name.str());
     } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change)) {
       all_touched_ |= (*of_meta)->before.draining && !(*of_meta)->after.draining;
-    } else if (std::holds_alternative<std::unique_ptr<engine::Change<engine::SettingsRow>>>(change)) {
+    } else if (std::holds_alternative<std::unique_ptr<engine::Change<engine::SettingsRow>>>(
+                   change)) {
       all_touched_ = true;
     } else if (const auto* of_task =
                    std::get_if<std::unique_ptr<engine::Change<engine::TaskRow>>>(&change)) {

@@ -19,9 +19,10 @@
 
 namespace retsu {
 
-// A queue that lives and dies with its process: the engine behind the one seam, with nothing stored. It
-// serves tests of everything above, and programs that want fairness and pace without durability. One
-// thread owns the engine; it takes all commands that have arrived, then answers them.
+// A queue that lives and dies with its process: the engine behind the one seam, with nothing
+// stored. It serves tests of everything above, and programs that want fairness and pace without
+// durability. One thread owns the engine; it takes all commands that have arrived, then answers
+// them.
 class MemoryBroker final : public Broker {
  public:
   // The clock is read by the owner thread only. Without one it stands still until set_clock.
@@ -35,8 +36,8 @@ class MemoryBroker final : public Broker {
   Subscription watch(EventFilter filter, EventSink sink) override;
   [[nodiscard]] Capabilities capabilities() const override;
 
-  // For tests: sets the clock that stands still, backwards too, and returns when everything due by then has
-  // happened and has been answered.
+  // For tests: sets the clock that stands still, backwards too, and returns when everything due by
+  // then has happened and has been answered.
   void set_clock(TimePoint time);
 
  private:
@@ -89,7 +90,7 @@ class MemoryBroker final : public Broker {
 
   // The owner thread's.
   Engine engine_;
-  std::list<Waiter> waiters_;  // first come, first served
+  std::list<Waiter> waiters_;      // first come, first served
   std::set<std::string> touched_;  // queues that may have got something to give
   bool all_touched_ = false;
   std::vector<TaskEvent> events_;
