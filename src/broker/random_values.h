@@ -85,6 +85,8 @@ inline void fill(Error& value) {
 
 template <HasFields T>
 void fill(T& value);
+template <class T>
+void fill(std::vector<T>& value);
 
 template <class T>
 void fill(std::optional<T>& value) {

@@ -26,6 +26,7 @@ Result<Task> front_task(Tables& tables, const FrontTask& command);
 Result<Removed> remove_task(Tables& tables, const RemoveTask& command);
 Result<BulkReply> cancel_tasks(Tables& tables, const CancelTasks& command);
 Result<BulkReply> retry_tasks(Tables& tables, const RetryTasks& command);
+Result<BulkReply> redrive_dead(Tables& tables, const RedriveDead& command);
 Result<BulkReply> purge_dead(Tables& tables, const PurgeDead& command);
 
 StatsReply stats(const Tables& tables);

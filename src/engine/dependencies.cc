@@ -151,8 +151,12 @@ std::map<std::string, Input> inputs_of(const Tables& tables, const TaskNode& tas
   std::map<std::string, Input> inputs;
   for (const EdgeRow& edge : tables.edges(task)) {
     if (!edge.met) continue;
-    const TaskNode* target = edge.gone ? nullptr : tables.find_task(edge.target);
-    inputs.emplace(edge.target.str(), Input{*edge.met, target ? target->run().result : Json()});
+    Input input{*edge.met, {}};
+    // One that failed may have been redriven since: what it came to then is not what was met.
+    if (edge.met == State::kFinished && !edge.gone) {
+      input.result = tables.find_task(edge.target)->run().result;
+    }
+    inputs.emplace(edge.target.str(), std::move(input));
   }
   return inputs;
 }

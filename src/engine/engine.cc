@@ -32,8 +32,9 @@ struct Apply {
   auto operator()(const RemoveTask& op) { return remove_task(tables, op); }
   auto operator()(const CancelTasks& op) { return cancel_tasks(tables, op); }
   auto operator()(const RetryTasks& op) { return retry_tasks(tables, op); }
+  auto operator()(const RedriveDead& op) { return redrive_dead(tables, op); }
   auto operator()(const PurgeDead& op) { return purge_dead(tables, op); }
-  auto operator()(const GroupDead& op) { return group_dead(tables, op); }
+  auto operator()(const ListDead& op) { return list_dead(tables, op); }
   auto operator()(const Graph& op) { return graph(tables, op); }
   auto operator()(const Claim& op) { return claim(tables, op); }
   auto operator()(const Settle& op) { return settle(tables, op); }

@@ -285,12 +285,14 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
 
 namespace {
 
+void take_out(IdSet& ids, std::string_view id) { ids.erase(ids.find(id)); }
+
 // Refused ones refuse those that need them: by the batch's own references, to the end of each
-// chain.
+// chain. `ids` are those of the others.
 bool spread_refusals(const Push& command, PushReply& reply, IdSet& ids) {
-  std::map<std::string_view, std::size_t> refused;
+  std::set<std::string_view> refused;
   for (std::size_t i = 0; i < command.tasks.size(); ++i) {
-    if (reply.tasks[i].error) refused.emplace(command.tasks[i].id, i);
+    if (reply.tasks[i].error) refused.insert(command.tasks[i].id);
   }
   bool any = false;
   for (bool more = true; more;) {
@@ -299,15 +301,15 @@ bool spread_refusals(const Push& command, PushReply& reply, IdSet& ids) {
       const NewTask& task = command.tasks[i];
       if (reply.tasks[i].error || !reply.tasks[i].created || task.allow_missing) continue;
       for (const Dependency& dependency : task.depends_on) {
-        if (!refused.contains(dependency.id)) continue;
+        if (!refused.contains(dependency.id) || ids.contains(dependency.id)) continue;
         reply.tasks[i] = {
             task.id,
             {},
             false,
             Error{ErrorCode::kUnknownDependency,
                   fmt::format("task {} depends on {}, which was refused", task.id, dependency.id)}};
-        refused.emplace(task.id, i);
-        ids.erase(task.id);
+        refused.insert(task.id);
+        take_out(ids, task.id);
         more = any = true;
         break;
       }
@@ -339,7 +341,7 @@ Result<PushReply> push(Tables& tables, const Push& command) {
         reply.tasks[i] = std::move(*pushed);
       } else if (command.partial) {
         tables.roll_back(before);
-        ids.erase(command.tasks[i].id);
+        take_out(ids, command.tasks[i].id);
         reply.tasks[i] = {command.tasks[i].id, {}, false, std::move(pushed.error())};
       } else {
         return tl::unexpected(std::move(pushed.error()));

@@ -16,7 +16,7 @@ Result<PushReply> push(Tables& tables, const Push& command);
 
 // One task, checked and made. `front`: its key in a batch that keeps its order. The caller rolls
 // back when it is refused. `others`: ids that are about to be pushed in the same batch.
-using IdSet = std::set<std::string_view>;
+using IdSet = std::multiset<std::string_view>;  // an id may be pushed twice
 Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission,
                         std::int64_t front, const IdSet& others = {});
 

@@ -96,9 +96,8 @@ bool matches(const Tables& tables, const TaskNode& task, const Filter& filter) {
          });
 }
 
-Result<TaskPage> list_tasks(const Tables& tables, const ListTasks& command) {
-  const auto before = read_cursor(command.cursor);
-  if (!before) return tl::unexpected(before.error());
+TaskPage list_tasks(const Tables& tables, const ListTasks& command) {
+  const std::uint64_t before = read_cursor(command.cursor);
   // The newest ones, by a heap of the page's size: one pass, whatever the number of tasks.
   const auto newer = [](const TaskNode* a, const TaskNode* b) {
     return a->row.sequence > b->row.sequence;
@@ -106,7 +105,7 @@ Result<TaskPage> list_tasks(const Tables& tables, const ListTasks& command) {
   std::priority_queue<const TaskNode*, std::vector<const TaskNode*>, decltype(newer)> newest(newer);
   const auto keep = static_cast<std::size_t>(command.limit) + 1;
   tables.tasks().for_each([&](const TaskNode& task) {
-    if (*before != 0 && task.row.sequence >= *before) return;
+    if (before != 0 && task.row.sequence >= before) return;
     if (newest.size() == keep && task.row.sequence < newest.top()->row.sequence) return;
     if (!matches(tables, task, command.filter)) return;
     newest.push(&task);
@@ -164,7 +163,9 @@ Result<GraphReply> graph(const Tables& tables, const Graph& command) {
   return reply;
 }
 
-DeadGroups group_dead(const Tables& tables, const GroupDead& command) {
+namespace {
+
+std::vector<DeadGroup> group_dead(const Tables& tables, const ListDead& command) {
   std::map<std::pair<std::string, Reason>, std::pair<DeadGroup, Sequence>> groups;
   tables.tasks().for_each([&](const TaskNode& task) {
     if (task.row.state != State::kFailed || !matches(tables, task, command.filter)) return;
@@ -179,17 +180,27 @@ DeadGroups group_dead(const Tables& tables, const GroupDead& command) {
     group.example = task.row.id.str();
     newest = task.row.sequence;
   });
-  DeadGroups reply;
+  std::vector<DeadGroup> reply;
   for (auto& [key, entry] : groups) {
     entry.first.error = key.first;
     entry.first.reason = key.second;
-    reply.groups.push_back(std::move(entry.first));
+    reply.push_back(std::move(entry.first));
   }
-  std::ranges::stable_sort(reply.groups, std::greater(), &DeadGroup::count);
-  if (std::ssize(reply.groups) > tables.limits.page) {
-    reply.groups.resize(static_cast<std::size_t>(tables.limits.page));
-  }
+  std::ranges::stable_sort(reply, std::greater(), &DeadGroup::count);
+  if (std::ssize(reply) > command.limit) reply.resize(static_cast<std::size_t>(command.limit));
   return reply;
+}
+
+}  // namespace
+
+DeadPage list_dead(const Tables& tables, const ListDead& command) {
+  if (command.group == DeadGroupBy::kError) return {{}, group_dead(tables, command), {}};
+  const Filter& filter = command.filter;
+  if (filter.state && filter.state != State::kFailed) return {};
+  ListTasks list{filter, command.limit, command.cursor};
+  list.filter.state = State::kFailed;
+  TaskPage page = list_tasks(tables, list);
+  return {std::move(page.tasks), std::nullopt, std::move(page.next_cursor)};
 }
 
 }  // namespace retsu::engine

@@ -12,9 +12,9 @@ inline constexpr Millis kWorkerSilence{kMinute};
 Task view(const Tables& tables, const TaskNode& task);
 bool matches(const Tables& tables, const TaskNode& task, const Filter& filter);
 
-Result<TaskPage> list_tasks(const Tables& tables, const ListTasks& command);
+TaskPage list_tasks(const Tables& tables, const ListTasks& command);
 Result<WhyReply> why(const Tables& tables, const Why& command);
 Result<GraphReply> graph(const Tables& tables, const Graph& command);
-DeadGroups group_dead(const Tables& tables, const GroupDead& command);
+DeadPage list_dead(const Tables& tables, const ListDead& command);
 
 }  // namespace retsu::engine

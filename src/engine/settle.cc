@@ -153,23 +153,27 @@ Settled settle_one(Tables& tables, ClaimNode& claim, const SettleOne& how, std::
 }
 
 // Back to the front of their lines, in the order in which they were claimed.
-std::int64_t release(Tables& tables, ClaimNode& claim) {
-  std::int64_t released = 0;
-  std::int64_t front = tables.next_front(std::ssize(claim.members));
-  const std::vector<MemberRow> members = claim.members;
-  for (const MemberRow& member : members) {
-    if (member.hold == Hold::kHeld) {
-      SettleOne how;
-      how.id = member.task.str();
-      how.outcome = Outcome::kRelease;
-      settle_one(tables, claim, how, front);
-      ++released;
-    } else if (is_ghost(member.hold)) {
-      close_ghost(tables, claim, member);
+Released release(Tables& tables, const std::vector<ClaimNode*>& claims) {
+  std::int64_t keys = 0;
+  for (const ClaimNode* claim : claims) keys += std::ssize(claim->members);
+  std::int64_t front = tables.next_front(keys);
+  Released reply;
+  for (ClaimNode* claim : claims) {
+    const std::vector<MemberRow> members = claim->members;
+    for (const MemberRow& member : members) {
+      if (member.hold == Hold::kHeld) {
+        SettleOne how;
+        how.id = member.task.str();
+        how.outcome = Outcome::kRelease;
+        settle_one(tables, *claim, how, front);
+        ++reply.released;
+      } else if (is_ghost(member.hold)) {
+        close_ghost(tables, *claim, member);
+      }
+      ++front;
     }
-    ++front;
   }
-  return released;
+  return reply;
 }
 
 }  // namespace
@@ -210,7 +214,9 @@ Result<ExtendReply> extend(Tables& tables, const Extend& command) {
   ExtendReply reply;
   if (row.lease_until != kNever) reply.lease_until = row.lease_until;
   for (const MemberRow& member : claim->members) {
-    if (member.hold == Hold::kCanceled) reply.canceled.push_back(member.task.str());
+    if (member.hold == Hold::kCanceled || member.hold == Hold::kClosed) {
+      reply.canceled.push_back(member.task.str());
+    }
     if (member.hold == Hold::kTimedOut || member.hold == Hold::kLost) {
       reply.lost.push_back(member.task.str());
     }
@@ -225,7 +231,7 @@ Result<ExtendReply> extend(Tables& tables, const Extend& command) {
 
 Released release_claim(Tables& tables, const ReleaseClaim& command) {
   ClaimNode* claim = tables.find_claim(command.claim_id);
-  return {claim == nullptr ? 0 : release(tables, *claim)};
+  return claim == nullptr ? Released{} : release(tables, {claim});
 }
 
 Released release_older(Tables& tables, const ReleaseOlder& command) {
@@ -236,9 +242,7 @@ Released release_older(Tables& tables, const ReleaseOlder& command) {
     }
   }
   std::ranges::sort(old, {}, [](const ClaimNode* claim) { return claim->row.number; });
-  Released reply;
-  for (ClaimNode* claim : old) reply.released += release(tables, *claim);
-  return reply;
+  return release(tables, old);
 }
 
 void expire_lease(Tables& tables, ClaimNode& claim) {
@@ -278,9 +282,8 @@ void time_out(Tables& tables, TaskNode& task) {
   }
 }
 
-Result<ClaimPage> list_claims(const Tables& tables, const ListClaims& command) {
-  auto after = read_cursor(command.cursor);
-  if (!after) return tl::unexpected(std::move(after.error()));
+ClaimPage list_claims(const Tables& tables, const ListClaims& command) {
+  std::uint64_t after = read_cursor(command.cursor);
   std::vector<const ClaimNode*> open;
   for (const auto& [number, claim] : tables.claims()) {
     if (claim->open > 0) open.push_back(claim.get());
@@ -288,12 +291,12 @@ Result<ClaimPage> list_claims(const Tables& tables, const ListClaims& command) {
   std::ranges::sort(open, {}, [](const ClaimNode* claim) { return claim->row.number; });
   ClaimPage page;
   for (const ClaimNode* claim : open) {
-    if (claim->row.number <= *after) continue;
+    if (claim->row.number <= after) continue;
     if (std::ssize(page.claims) == command.limit) {
-      page.next_cursor = std::to_string(*after);
+      page.next_cursor = std::to_string(after);
       break;
     }
-    *after = claim->row.number;
+    after = claim->row.number;
     ClaimInfo info{claim->row.id.str(), claim->row.worker.str(), claim->row.claimed_at, {}, {}};
     if (claim->row.lease_until != kNever) info.lease_until = claim->row.lease_until;
     for (const MemberRow& member : claim->members) {

@@ -13,6 +13,8 @@ bool can_redrive(const TaskNode& task) {
   return next_state(task.row.state, Event::kRedrive).has_value();
 }
 
+bool is_dead(const TaskNode& task) { return task.row.state == State::kFailed; }
+
 // Finds, counts, and does: one task after the other, oldest first. `act` says whether it changed
 // the task.
 template <class Bulk, class Can, class Act>
@@ -100,14 +102,17 @@ Result<BulkReply> retry_tasks(Tables& tables, const RetryTasks& command) {
               [&](TaskNode& task) { return redrive(tables, task).has_value(); });
 }
 
+Result<BulkReply> redrive_dead(Tables& tables, const RedriveDead& command) {
+  return each(tables, command, is_dead,
+              [&](TaskNode& task) { return redrive(tables, task).has_value(); });
+}
+
 Result<BulkReply> purge_dead(Tables& tables, const PurgeDead& command) {
-  return each(
-      tables, command, [](const TaskNode& task) { return task.row.state == State::kFailed; },
-      [&](TaskNode& task) {
-        if (is_needed(tables, task)) return false;
-        remove(tables, task);
-        return true;
-      });
+  return each(tables, command, is_dead, [&](TaskNode& task) {
+    if (is_needed(tables, task)) return false;
+    remove(tables, task);
+    return true;
+  });
 }
 
 Result<BulkReply> purge_queue(Tables& tables, const PurgeQueue& command) {

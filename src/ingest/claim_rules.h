@@ -85,7 +85,7 @@ constexpr auto rules_of(For<ReleaseOlder>) {
 
 constexpr auto rules_of(For<ListClaims>) {
   return std::tuple{Rule{"limit", &ListClaims::limit, UpTo{&Limits::page}},
-                    Rule{"cursor", &ListClaims::cursor, kCursorLine}};
+                    Rule{"cursor", &ListClaims::cursor, NumberCursor{}}};
 }
 
 }  // namespace retsu::rules

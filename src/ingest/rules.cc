@@ -45,6 +45,13 @@ bool Line::operator()(Checking& run, std::string_view text) const {
   return is_line(text) || run.fail("must be valid UTF-8 without control characters");
 }
 
+bool NumberCursor::operator()(Checking& run, std::string_view cursor) const {
+  constexpr std::size_t kMostDigits = 18;  // fits 64 bits, whatever the digits
+  const bool is_number = cursor.size() <= kMostDigits && !cursor.starts_with('0') &&
+                         cursor.find_first_not_of("0123456789") == cursor.npos;
+  return is_number || run.fail("is not one: use next_cursor of the page before");
+}
+
 bool Tag::operator()(Checking& run, std::string_view tag) const {
   if (tag.empty()) return run.fail("must not be empty");
   if (!check_bytes(run, tag.size(), run.limits().tag_bytes)) return false;

@@ -35,6 +35,11 @@ inline constexpr Line kShortLine{128};
 inline constexpr Line kKeyLine{512};
 inline constexpr Line kCursorLine{1024};
 
+// Where a list by number goes on: empty, or the number that the page before named.
+struct NumberCursor {
+  bool operator()(Checking& run, std::string_view cursor) const;
+};
+
 // As Line, at least one byte and at most as many as the limit says.
 struct Tag {
   bool operator()(Checking& run, std::string_view tag) const;

@@ -65,7 +65,7 @@ constexpr auto rules_of(For<GetTask>) {
 constexpr auto rules_of(For<ListTasks>) {
   return std::tuple{Rule{"filter", &ListTasks::filter, Nested{}},
                     Rule{"limit", &ListTasks::limit, UpTo{&Limits::page}},
-                    Rule{"cursor", &ListTasks::cursor, kCursorLine}};
+                    Rule{"cursor", &ListTasks::cursor, NumberCursor{}}};
 }
 
 template <class Op>
@@ -87,6 +87,7 @@ constexpr auto bulk_rules() {
 }
 constexpr auto rules_of(For<CancelTasks>) { return bulk_rules<CancelTasks>(); }
 constexpr auto rules_of(For<RetryTasks>) { return bulk_rules<RetryTasks>(); }
+constexpr auto rules_of(For<RedriveDead>) { return bulk_rules<RedriveDead>(); }
 constexpr auto rules_of(For<PurgeDead>) { return bulk_rules<PurgeDead>(); }
 
 // A filter with a typing error may match everything: the caller must know how many it means.
@@ -98,8 +99,11 @@ bool relations_hold(Checking& run, const Op& bulk) {
              "say how many tasks you expect (\"expect\": n); \"dry_run\": true tells the number");
 }
 
-constexpr auto rules_of(For<GroupDead>) {
-  return std::tuple{Rule{"filter", &GroupDead::filter, Nested{}}};
+constexpr auto rules_of(For<ListDead>) {
+  return std::tuple{Rule{"filter", &ListDead::filter, Nested{}},
+                    Rule{"group", &ListDead::group, Anything{}},
+                    Rule{"limit", &ListDead::limit, UpTo{&Limits::page}},
+                    Rule{"cursor", &ListDead::cursor, NumberCursor{}}};
 }
 
 }  // namespace retsu::rules

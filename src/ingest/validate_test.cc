@@ -331,7 +331,8 @@ TEST(Validation, OfFiltersAndBulkOperations) {
   EXPECT_THAT(problem(RetryTasks{}), HasSubstr("say how many"));
   EXPECT_THAT(problem(PurgeDead{}), HasSubstr("say how many"));
   EXPECT_THAT(problem(ListTasks{{}, 1'001, ""}), StartsWith("invalid limit: "));
-  EXPECT_EQ(problem(GroupDead{}), "");
+  EXPECT_THAT(problem(RedriveDead{}), HasSubstr("say how many"));
+  EXPECT_EQ(problem(ListDead{}), "");
 }
 
 TEST(Validation, OfUsersAndSharedValues) {

@@ -14,13 +14,13 @@ namespace retsu {
 // order.
 using Command =
     std::variant<Push, GetTask, ListTasks, Why, CancelTask, RetryTask, FrontTask, RemoveTask,
-                 CancelTasks, RetryTasks, PurgeDead, GroupDead, Graph, Claim, Settle, Extend,
-                 ReleaseClaim, ReleaseOlder, ListClaims, ListQueues, GetQueue, PutQueue, PatchQueue,
-                 DeleteQueue, PauseQueue, ResumeQueue, PurgeQueue, ListUsers, PutUser, GetXcom,
-                 PutXcom, DeleteXcom, ListSchedules, PutSchedule, DeleteSchedule, RunSchedule,
-                 Stats, StartDrain, EndDrain>;
+                 CancelTasks, RetryTasks, RedriveDead, PurgeDead, ListDead, Graph, Claim, Settle,
+                 Extend, ReleaseClaim, ReleaseOlder, ListClaims, ListQueues, GetQueue, PutQueue,
+                 PatchQueue, DeleteQueue, PauseQueue, ResumeQueue, PurgeQueue, ListUsers, PutUser,
+                 GetXcom, PutXcom, DeleteXcom, ListSchedules, PutSchedule, DeleteSchedule,
+                 RunSchedule, Stats, StartDrain, EndDrain>;
 
-using Reply = std::variant<PushReply, Task, TaskPage, WhyReply, Removed, BulkReply, DeadGroups,
+using Reply = std::variant<PushReply, Task, TaskPage, WhyReply, Removed, BulkReply, DeadPage,
                            GraphReply, ClaimReply, SettleReply, ExtendReply, Released, ClaimPage,
                            QueueList, QueueInfo, UserList, PutUserReply, XcomValue, ScheduleList,
                            ScheduleInfo, Pushed, StatsReply, DrainReply>;
@@ -59,8 +59,9 @@ inline constexpr auto kOperations = std::to_array<Operation>({
     {"remove_task", "DELETE", "/v1/tasks/{id}", Scope::kAdmin, kNoBody, true, false},
     {"cancel_tasks", "POST", "/v1/tasks/cancel", Scope::kAdmin, kSmallBody, true, true},
     {"retry_tasks", "POST", "/v1/tasks/retry", Scope::kAdmin, kSmallBody, true, false},
+    {"redrive_dead", "POST", "/v1/dead/redrive", Scope::kAdmin, kSmallBody, true, false},
     {"purge_dead", "POST", "/v1/dead/purge", Scope::kAdmin, kSmallBody, true, true},
-    {"group_dead", "GET", "/v1/dead", Scope::kRead, kNoBody, false, true},
+    {"list_dead", "GET", "/v1/dead", Scope::kRead, kNoBody, false, true},
     {"graph", "GET", "/v1/graph/{id}", Scope::kRead, kNoBody, false, true},
     {"claim", "POST", "/v1/claims", Scope::kWork, kSmallBody, true, false},
     {"settle", "POST", "/v1/claims/{claim_id}/settle", Scope::kWork, kBatchBody, true, true},

@@ -144,6 +144,12 @@ struct RetryTasks {
   std::optional<std::int64_t> expect;
   bool dry_run = false;
 };
+struct RedriveDead {  // RetryTasks of FAILED ones only
+  using Reply = BulkReply;
+  Filter filter;
+  std::optional<std::int64_t> expect;
+  bool dry_run = false;
+};
 struct PurgeDead {
   using Reply = BulkReply;
   Filter filter;
@@ -159,13 +165,23 @@ struct DeadGroup {
   std::string example;  // the id of the newest
   bool operator==(const DeadGroup&) const = default;
 };
-struct DeadGroups {
-  std::vector<DeadGroup> groups;  // the largest first
-  bool operator==(const DeadGroups&) const = default;
+struct DeadPage {
+  std::vector<Task> tasks;
+  std::optional<std::vector<DeadGroup>> groups;  // only if asked for: the largest first
+  std::optional<std::string> next_cursor;
+  bool operator==(const DeadPage&) const = default;
 };
-struct GroupDead {
-  using Reply = DeadGroups;
+enum class DeadGroupBy : std::uint8_t { kNothing, kError };
+constexpr auto names_of(std::type_identity<DeadGroupBy>) {
+  using enum DeadGroupBy;
+  return std::to_array<Named<DeadGroupBy>>({{"nothing", kNothing}, {"error", kError}});
+}
+struct ListDead {
+  using Reply = DeadPage;
   Filter filter;
+  DeadGroupBy group = DeadGroupBy::kNothing;  // else groups, up to the limit, and no tasks
+  std::int64_t limit = 100;
+  std::string cursor;
 };
 
 struct GraphNode {
@@ -266,17 +282,21 @@ constexpr auto bulk_fields() {
 }
 constexpr auto fields_of(std::type_identity<CancelTasks>) { return bulk_fields<CancelTasks>(); }
 constexpr auto fields_of(std::type_identity<RetryTasks>) { return bulk_fields<RetryTasks>(); }
+constexpr auto fields_of(std::type_identity<RedriveDead>) { return bulk_fields<RedriveDead>(); }
 constexpr auto fields_of(std::type_identity<PurgeDead>) { return bulk_fields<PurgeDead>(); }
 constexpr auto fields_of(std::type_identity<DeadGroup>) {
   return std::tuple{Field{"error", &DeadGroup::error, kAlwaysShown},
                     Field{"reason", &DeadGroup::reason}, Field{"count", &DeadGroup::count},
                     Field{"newest", &DeadGroup::newest}, Field{"example", &DeadGroup::example}};
 }
-constexpr auto fields_of(std::type_identity<DeadGroups>) {
-  return std::tuple{Field{"groups", &DeadGroups::groups, kAlwaysShown}};
+constexpr auto fields_of(std::type_identity<DeadPage>) {
+  return std::tuple{Field{"tasks", &DeadPage::tasks, kAlwaysShown},
+                    Field{"groups", &DeadPage::groups},
+                    Field{"next_cursor", &DeadPage::next_cursor, kAlwaysShown}};
 }
-constexpr auto fields_of(std::type_identity<GroupDead>) {
-  return std::tuple{Field{"filter", &GroupDead::filter}};
+constexpr auto fields_of(std::type_identity<ListDead>) {
+  return std::tuple{Field{"filter", &ListDead::filter}, Field{"group", &ListDead::group},
+                    Field{"limit", &ListDead::limit}, Field{"cursor", &ListDead::cursor}};
 }
 constexpr auto fields_of(std::type_identity<GraphNode>) {
   return std::tuple{Field{"id", &GraphNode::id},       Field{"state", &GraphNode::state},

@@ -1,4 +1,4 @@
-// A running task that pushes children and suspends until each has ended (semantics §5).
+// A running task that pushes children and suspends until each has ended.
 
 #include "conformance/dsl.h"
 

@@ -119,7 +119,7 @@ BadInputs bad_claim_operations() {
                  [](std::int64_t value) { return ReleaseOlder{.older_than_ms = value}; });
   refuse_numbers(rows, "limit", {-1, 0, 101},
                  [](std::int64_t value) { return ListClaims{.limit = value}; });
-  refuse_each(rows, "cursor", {{"too long", std::string(1'025, 'a')}},
+  refuse_each(rows, "cursor", bad_number_cursors(),
               [](const std::string& value) { return ListClaims{.cursor = value}; });
   return rows;
 }

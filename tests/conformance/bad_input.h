@@ -67,6 +67,15 @@ inline std::vector<Mistake> bad_ids_or_none() { return bad_names(128, true, fals
 inline std::vector<Mistake> bad_queue_names() { return bad_names(64, false, true); }
 inline std::vector<Mistake> bad_queue_names_or_none() { return bad_names(64, true, true); }
 
+inline std::vector<Mistake> bad_number_cursors() {
+  return {{"too long", std::string(1'025, '1')},
+          {"no number", "a"},
+          {"zero", "0"},
+          {"negative", "-1"},
+          {"a number and more", "1x"},
+          {"over 64 bits", "18446744073709551616"}};
+}
+
 inline std::vector<Mistake> bad_lines(std::size_t most) {
   return {{"too long", std::string(most + 1, 'a')},
           {"a control character", "a\x01"},

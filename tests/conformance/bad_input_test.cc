@@ -1,5 +1,4 @@
-// Whatever is wrong is refused with the code for it and a message, and nothing changes (semantics
-// §11).
+// Whatever is wrong is refused with the code for it and a message, and nothing changes.
 
 #include "conformance/bad_input.h"
 

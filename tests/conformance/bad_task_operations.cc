@@ -66,7 +66,7 @@ BadInputs bad_task_operations() {
   refuse_filter(rows, "filter.", [](const Filter& filter) { return ListTasks{.filter = filter}; });
   refuse_numbers(rows, "limit", {-1, 0, 101},
                  [](std::int64_t value) { return ListTasks{.limit = value}; });
-  refuse_each(rows, "cursor", {{"too long", std::string(1'025, 'a')}},
+  refuse_each(rows, "cursor", bad_number_cursors(),
               [](const std::string& value) { return ListTasks{.cursor = value}; });
 
   refuse_id<Why>(rows);
@@ -83,8 +83,13 @@ BadInputs bad_task_operations() {
 
   refuse_bulk<CancelTasks>(rows);
   refuse_bulk<RetryTasks>(rows);
+  refuse_bulk<RedriveDead>(rows);
   refuse_bulk<PurgeDead>(rows);
-  refuse_filter(rows, "filter.", [](const Filter& filter) { return GroupDead{.filter = filter}; });
+  refuse_filter(rows, "filter.", [](const Filter& filter) { return ListDead{.filter = filter}; });
+  refuse_numbers(rows, "limit", {-1, 0, 101},
+                 [](std::int64_t value) { return ListDead{.limit = value}; });
+  refuse_each(rows, "cursor", bad_number_cursors(),
+              [](const std::string& value) { return ListDead{.cursor = value}; });
   refuse_id<Graph>(rows);
   return rows;
 }

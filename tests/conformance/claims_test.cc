@@ -1,4 +1,4 @@
-// Taking tasks under a claim: leases, fences, chosen ids, release (semantics §6).
+// Taking tasks under a claim: leases, fences, chosen ids, release.
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-// FAILED tasks, looked at in groups and redriven or purged in bulk (semantics §3).
+// FAILED tasks, looked at in groups and redriven or purged in bulk.
 
 #include "conformance/dsl.h"
 
@@ -31,21 +31,53 @@ TEST_P(DeadLetters, AreGroupedByErrorAndReasonTheLargestFirst) {
   die("c", "refused");
   push({.id = "d", .max_attempts = 1});
   fail(start("d"), "d", "timeout");
-  const DeadGroups groups = must(GroupDead{});
-  ASSERT_EQ(groups.groups.size(), 3U);
-  EXPECT_EQ(groups.groups.at(0), (DeadGroup{"refused", Reason::kRejected, 2, kStart + 2s, "c"}));
+  const DeadPage page = must(ListDead{.group = DeadGroupBy::kError});
+  EXPECT_TRUE(page.tasks.empty());
+  ASSERT_TRUE(page.groups);
+  ASSERT_EQ(page.groups->size(), 3U);
+  EXPECT_EQ(page.groups->at(0), (DeadGroup{"refused", Reason::kRejected, 2, kStart + 2s, "c"}));
   for (std::size_t i = 1; i < 3; ++i) {
-    EXPECT_EQ(groups.groups.at(i).error, "timeout");
-    EXPECT_EQ(groups.groups.at(i).count, 1);
+    EXPECT_EQ(page.groups->at(i).error, "timeout");
+    EXPECT_EQ(page.groups->at(i).count, 1);
   }
+  EXPECT_EQ(must(ListDead{.group = DeadGroupBy::kError, .limit = 1}).groups->size(), 1U);
 }
 
 TEST_P(DeadLetters, GroupsObeyTheFilter) {
   die("a", "x", {.queue = "q"});
   die("b", "y");
-  const DeadGroups groups = must(GroupDead{.filter = {.queue = "q"}});
-  ASSERT_EQ(groups.groups.size(), 1U);
-  EXPECT_EQ(groups.groups.at(0).example, "a");
+  const DeadPage page = must(ListDead{.filter = {.queue = "q"}, .group = DeadGroupBy::kError});
+  ASSERT_TRUE(page.groups);
+  ASSERT_EQ(page.groups->size(), 1U);
+  EXPECT_EQ(page.groups->at(0).example, "a");
+}
+
+TEST_P(DeadLetters, AreListedPageByPageTheNewestFirst) {
+  die("a", "x");
+  die("b", "y", {.queue = "q"});
+  die("c", "x");
+  make(kCanceled, "canceled");
+  const DeadPage first = must(ListDead{.limit = 2});
+  ASSERT_EQ(first.tasks.size(), 2U);
+  EXPECT_EQ(first.tasks.at(0).id, "c");
+  EXPECT_EQ(first.tasks.at(1).id, "b");
+  EXPECT_FALSE(first.groups);
+  ASSERT_TRUE(first.next_cursor);
+  const DeadPage rest = must(ListDead{.limit = 2, .cursor = *first.next_cursor});
+  ASSERT_EQ(rest.tasks.size(), 1U);
+  EXPECT_EQ(rest.tasks.at(0).id, "a");
+  EXPECT_FALSE(rest.next_cursor);
+  EXPECT_EQ(must(ListDead{.filter = {.queue = "q"}}).tasks.size(), 1U);
+  EXPECT_TRUE(must(ListDead{.filter = {.state = kCanceled}}).tasks.empty());
+}
+
+TEST_P(DeadLetters, ARedriveOfThemLeavesCanceledTasksAlone) {
+  die("a", "x");
+  make(kCanceled, "canceled");
+  EXPECT_EQ(must(RedriveDead{.dry_run = true}), (BulkReply{1, 0}));
+  EXPECT_EQ(must(RedriveDead{.expect = 1}), (BulkReply{1, 1}));
+  EXPECT_EQ(state_of("a"), kQueued);
+  EXPECT_EQ(state_of("canceled"), kCanceled);
 }
 
 TEST_P(DeadLetters, AreRedrivenInBulkByFilter) {

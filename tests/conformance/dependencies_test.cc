@@ -1,4 +1,4 @@
-// Waiting for other tasks: when a dependency is met, missing, or part of a cycle (semantics §5).
+// Waiting for other tasks: when a dependency is met, missing, or part of a cycle.
 
 #include <algorithm>
 

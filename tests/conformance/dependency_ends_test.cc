@@ -1,4 +1,4 @@
-// A dependency that fails, is canceled, or is gone: what the policies say (semantics §5).
+// A dependency that fails, is canceled, or is gone: what the policies say.
 
 #include "conformance/dsl.h"
 

@@ -1,4 +1,4 @@
-// Users take turns; one of weight w has w of them in succession (semantics §4).
+// Users take turns; one of weight w has w of them in succession.
 
 #include <map>
 #include <random>

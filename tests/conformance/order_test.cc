@@ -1,4 +1,4 @@
-// Inside one user's line: front, then critical, then priority with aging (semantics §4).
+// Inside one user's line: front, then critical, then priority with aging.
 
 #include "conformance/dsl.h"
 

@@ -1,4 +1,4 @@
-// Limits on what runs at once, how soon after the last, and how often (semantics §7).
+// Limits on what runs at once, how soon after the last, and how often.
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-// Queues: their policy, what they hold, and how they are emptied (semantics §7).
+// Queues: their policy, what they hold, and how they are emptied.
 
 #include <set>
 

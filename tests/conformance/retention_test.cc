@@ -1,4 +1,4 @@
-// How long ended tasks are kept, and what is left of them after that (semantics §3).
+// How long ended tasks are kept, and what is left of them after that.
 
 #include "conformance/dsl.h"
 

@@ -1,4 +1,4 @@
-// Failures, timeouts and lost workers: when a task is tried again, and when not (semantics §3, §7).
+// Failures, timeouts and lost workers: when a task is tried again, and when not.
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-// Cron and intervals: exactly one task per occurrence (semantics §8).
+// Cron and intervals: exactly one task per occurrence.
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-// Telling how a run ended, one by one or for a whole claim, and telling it twice (semantics §6).
+// Telling how a run ended, one by one or for a whole claim, and telling it twice.
 
 #include "conformance/dsl.h"
 

@@ -1,4 +1,4 @@
-// The table of states: every row happens, and what is not in it is refused (semantics §3).
+// The table of states: every row happens, and what is not in it is refused.
 
 #include <set>
 

@@ -1,4 +1,4 @@
-// A task's fields, its push, its times, and how it is found again (semantics §2, §3).
+// A task's fields, its push, its times, and how it is found again.
 
 #include <set>
 

@@ -1,4 +1,4 @@
-// A throttled run holds the queue, not the task (semantics §7).
+// A throttled run holds the queue, not the task.
 
 #include "conformance/dsl.h"
 

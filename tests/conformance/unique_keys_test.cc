@@ -1,4 +1,4 @@
-// At most one task per queue and key that is live, or FINISHED and retained (semantics §2, §7).
+// At most one task per queue and key that is live, or FINISHED and retained.
 
 #include "conformance/dsl.h"
 

@@ -1,4 +1,4 @@
-// What is known of users, and what they may have (semantics §4).
+// What is known of users, and what they may have.
 
 #include "conformance/dsl.h"
 

@@ -1,4 +1,4 @@
-// A claim that waits for work is woken by it at once (semantics §6).
+// A claim that waits for work is woken by it at once.
 
 #include <algorithm>
 #include <thread>

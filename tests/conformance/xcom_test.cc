@@ -1,4 +1,4 @@
-// Values that tasks share by key, for a time (semantics §5).
+// Values that tasks share by key, for a time.
 
 #include "conformance/dsl.h"
 

@@ -74,8 +74,8 @@ Command CommandSource::user_command() {
 Command CommandSource::xcom_command() {
   const std::string key = "x" + std::to_string(dice_.below(4));
   const std::int64_t roll = dice_.below(100);
-  if (roll < 40) return GetXcom{key};
-  if (roll < 85) {
+  if (roll < 30) return GetXcom{key};
+  if (roll < 70) {
     return PutXcom{key, Json(std::to_string(dice_.below(100))),
                    dice_.one_of<std::int64_t>({1, 3'000, kHour, 10 * kDay})};
   }

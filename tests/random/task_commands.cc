@@ -102,7 +102,8 @@ Filter CommandSource::filter() {
 Command CommandSource::many_tasks() {
   const std::int64_t roll = dice_.below(100);
   if (roll < 35) return CancelTasks{filter(), std::nullopt, true};
-  if (roll < 70) return RetryTasks{filter(), std::nullopt, true};
+  if (roll < 55) return RetryTasks{filter(), std::nullopt, true};
+  if (roll < 70) return RedriveDead{filter(), std::nullopt, true};
   return PurgeDead{filter(), std::nullopt, true};
 }
 
@@ -115,7 +116,8 @@ Command CommandSource::look() {
     case 2:
       return Graph{task_id()};
     case 3:
-      return GroupDead{filter()};
+      return ListDead{filter(), dice_.one_of({DeadGroupBy::kNothing, DeadGroupBy::kError}),
+                      dice_.between(1, 10), ""};
     case 4:
       return ListClaims{dice_.between(1, 8), ""};
     case 5:

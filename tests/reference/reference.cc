@@ -16,11 +16,9 @@ enum Kind : int {
   kXcom,
   kRetention,
   kTombstone,
-  kSweep,
 };
 
 constexpr Millis kClaimMemory{kHour};
-constexpr Millis kSweepEvery{kHour};
 constexpr std::int64_t kOccurrencesAtOnce = 1'000;
 
 }  // namespace
@@ -64,7 +62,6 @@ void ReferenceQueue::advance(TimePoint clock) {
     end_step();
   }
   now_ = target_;
-  swept_until_ = std::chrono::floor<std::chrono::hours>(now_);
 }
 
 void ReferenceQueue::end_step() {
@@ -117,12 +114,6 @@ std::vector<ReferenceQueue::Timer> ReferenceQueue::due_timers() {
     const auto until = kept_until(task);
     if (until && !task.overdue) {
       add(until, kRetention, sequence, "", [this, number = sequence] { remove_or_park(number); });
-    }
-    for (const Edge& edge : task.edges) {
-      if (edge.met || !is_gone(edge)) continue;
-      const TimePoint hour = std::max<TimePoint>(swept_until_ + kSweepEvery,
-                                                 std::chrono::ceil<std::chrono::hours>(now_));
-      add(hour, kSweep, 0, "", [this] { sweep(); });
     }
   }
   for (const auto& [name, schedule] : schedules_) {

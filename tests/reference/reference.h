@@ -65,8 +65,9 @@ class ReferenceQueue {
   Result<Removed> run(const RemoveTask& remove);
   Result<BulkReply> run(const CancelTasks& cancel);
   Result<BulkReply> run(const RetryTasks& retry);
+  Result<BulkReply> run(const RedriveDead& redrive);
   Result<BulkReply> run(const PurgeDead& purge);
-  Result<DeadGroups> run(const GroupDead& group);
+  Result<DeadPage> run(const ListDead& list);
   Result<GraphReply> run(const Graph& graph);
   Result<ClaimReply> run(const Claim& claim);
   Result<SettleReply> run(const Settle& settle);
@@ -135,6 +136,7 @@ class ReferenceQueue {
   using Waits = std::map<std::string, Names>;  // id: the ids that it waits for
   [[nodiscard]] std::optional<Error> check(const Batch& batch, const Waits& waits,
                                            std::size_t index, Limited limited) const;
+  [[nodiscard]] std::optional<State> fate(const Batch& batch, std::size_t index) const;
   [[nodiscard]] std::optional<Error> check_limits(const Batch& batch, std::size_t index) const;
   [[nodiscard]] Waits waits_with(const Batch& batch, std::size_t count) const;
   [[nodiscard]] std::optional<Error> first_error(const Batch& batch, Limited limited,
@@ -152,14 +154,16 @@ class ReferenceQueue {
     Event event;
     Reason reason;
   };
+  enum class Verdict : std::uint8_t { kMet, kDropped, kCancels, kWaits };
+  static Verdict verdict_on(State ended, When when, const NewTask& dependent);
   [[nodiscard]] Edge link(const Dependency& dependency) const;
   [[nodiscard]] bool is_gone(const Edge& edge) const;
   std::optional<Doom> judge_edges(TaskRecord& task);
   void dependency_ended(TaskRecord& task, std::int64_t target, State ended);
+  void dependency_gone(const TaskRecord& gone);
   void free_if_ready(TaskRecord& task);
   void spread_ends();
   [[nodiscard]] bool is_needed(const TaskRecord& task) const;
-  void sweep();
 
   // --------------------------------------------------------------- retention
   // (reference_retention.cc)
@@ -239,7 +243,6 @@ class ReferenceQueue {
   Limits limits_;
   TimePoint now_{};
   TimePoint target_{};       // up to where time is being advanced
-  TimePoint swept_until_{};  // a whole hour
   bool draining_ = false;
 
   std::map<std::int64_t, TaskRecord> tasks_;  // by sequence number
@@ -254,6 +257,7 @@ class ReferenceQueue {
   reference::Counts counts_;
 
   std::deque<std::int64_t> ended_;  // dependents not told yet
+  std::vector<TaskRecord> gone_;    // likewise
   std::set<std::pair<std::string, State>>
       touched_;  // ends of a queue to be held against its limits
   std::map<std::string, std::int64_t> occurrences_;  // made by each schedule in this call

@@ -5,11 +5,8 @@
 #include "reference/reference.h"
 
 namespace retsu {
-namespace {
 
-enum class Verdict : std::uint8_t { kMet, kDropped, kCancels, kWaits };
-
-Verdict verdict_on(State ended, When when, const NewTask& dependent) {
+ReferenceQueue::Verdict ReferenceQueue::verdict_on(State ended, When when, const NewTask& dependent) {
   if (ended == State::kFinished || when == When::kSettled) return Verdict::kMet;
   if (ended == State::kCanceled) {
     return dependent.on_dependency_cancel == OnDependencyCancel::kDrop ? Verdict::kDropped
@@ -25,8 +22,6 @@ Verdict verdict_on(State ended, When when, const NewTask& dependent) {
   }
   return Verdict::kWaits;
 }
-
-}  // namespace
 
 ReferenceQueue::Edge ReferenceQueue::link(const Dependency& dependency) const {
   Edge edge{.id = dependency.id, .when = dependency.when};
@@ -104,6 +99,20 @@ void ReferenceQueue::dependency_ended(TaskRecord& task, std::int64_t target, Sta
   free_if_ready(task);
 }
 
+void ReferenceQueue::dependency_gone(const TaskRecord& gone) {
+  for (auto& [other, task] : tasks_) {
+    const auto dropped = std::erase_if(
+        task.edges, [&](const Edge& edge) { return !edge.met && edge.target == gone.sequence; });
+    if (dropped == 0) continue;
+    if (is_waiting(task.state)) {
+      task.error = "dependency " + gone.id() + " failed and is gone";
+      end(task, Event::kDependencyRemoved, Reason::kDependencyFailed);
+    } else {
+      count(task.queue(), Counter::kSwept);
+    }
+  }
+}
+
 void ReferenceQueue::free_if_ready(TaskRecord& task) {
   if (task.state != State::kDeferred || task.is_blocked()) return;
   count(task.queue(), Counter::kFreed);
@@ -112,8 +121,10 @@ void ReferenceQueue::free_if_ready(TaskRecord& task) {
   batch_ = batch;
 }
 
-// Tells the dependents of all that has ended, the first ended first, in the order of their arrival.
+// Tells the dependents of all that is gone and of all that has ended, the first first, in the order
+// of their arrival.
 void ReferenceQueue::spread_ends() {
+  for (const TaskRecord& gone : std::exchange(gone_, {})) dependency_gone(gone);
   while (!ended_.empty()) {
     const std::int64_t sequence = ended_.front();
     ended_.pop_front();
@@ -131,14 +142,6 @@ bool ReferenceQueue::is_needed(const TaskRecord& task) const {
     }
   }
   return false;
-}
-
-void ReferenceQueue::sweep() {
-  for (auto& [sequence, task] : tasks_) {
-    const auto swept =
-        std::erase_if(task.edges, [&](const Edge& edge) { return !edge.met && is_gone(edge); });
-    if (swept > 0) count(task.queue(), Counter::kSwept, static_cast<std::int64_t>(swept));
-  }
 }
 
 }  // namespace retsu

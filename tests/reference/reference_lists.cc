@@ -84,6 +84,12 @@ Result<BulkReply> ReferenceQueue::run(const RetryTasks& request) {
       [this](TaskRecord& task) { return redrive(task).has_value(); });
 }
 
+Result<BulkReply> ReferenceQueue::run(const RedriveDead& request) {
+  return bulk(
+      request, [](const TaskRecord& task) { return task.state == State::kFailed; },
+      [this](TaskRecord& task) { return redrive(task).has_value(); });
+}
+
 Result<BulkReply> ReferenceQueue::run(const PurgeDead& request) {
   return bulk(
       request, [](const TaskRecord& task) { return task.state == State::kFailed; },
@@ -106,23 +112,36 @@ Result<BulkReply> ReferenceQueue::run(const PurgeQueue& request) {
       });
 }
 
-Result<DeadGroups> ReferenceQueue::run(const GroupDead& request) {
+Result<DeadPage> ReferenceQueue::run(const ListDead& request) {
+  DeadPage page;
+  if (request.group == DeadGroupBy::kNothing) {
+    ListTasks list{request.filter, request.limit, request.cursor};
+    if (list.filter.state.value_or(State::kFailed) != State::kFailed) return page;
+    list.filter.state = State::kFailed;
+    const TaskPage tasks = *run(list);
+    page.tasks = tasks.tasks;
+    page.next_cursor = tasks.next_cursor;
+    return page;
+  }
   std::map<std::pair<std::string, Reason>, std::vector<const TaskRecord*>> groups;
   for (const auto& [sequence, task] : tasks_) {
     if (task.state != State::kFailed || !matches(task, request.filter)) continue;
     groups[{task.error.str(), task.reason}].push_back(&task);
   }
-  DeadGroups reply;
+  page.groups.emplace();
   for (const auto& [name, tasks] : groups) {
     const TaskRecord* newest = *std::max_element(
         tasks.begin(), tasks.end(),
         [](const TaskRecord* a, const TaskRecord* b) { return a->ended_at <= b->ended_at; });
-    reply.groups.push_back(
+    page.groups->push_back(
         {name.first, name.second, std::ssize(tasks), *newest->ended_at, newest->id()});
   }
-  std::stable_sort(reply.groups.begin(), reply.groups.end(),
+  std::stable_sort(page.groups->begin(), page.groups->end(),
                    [](const DeadGroup& a, const DeadGroup& b) { return a.count > b.count; });
-  return reply;
+  if (std::ssize(*page.groups) > request.limit) {
+    page.groups->resize(static_cast<std::size_t>(request.limit));
+  }
+  return page;
 }
 
 Result<GraphReply> ReferenceQueue::run(const Graph& request) {

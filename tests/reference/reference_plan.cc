@@ -192,6 +192,27 @@ std::optional<Error> ReferenceQueue::check(const Batch& batch, const Waits& wait
   return limited == Limited::kYes ? check_limits(batch, index) : std::nullopt;
 }
 
+// How a task of the batch ends at once, because of how its dependencies have ended; none: it waits.
+std::optional<State> ReferenceQueue::fate(const Batch& batch, std::size_t index) const {
+  const Plan& plan = batch.plans[index];
+  for (const Dependency& dependency : plan.depends_on) {
+    std::optional<State> ended;
+    const TaskRecord* stored = find(dependency.id);
+    if (stored && is_ended(stored->state)) ended = stored->state;
+    const bool is_gone = !stored && tombstones_.contains(dependency.id);
+    if (is_gone) ended = tombstones_.at(dependency.id).state;
+    for (std::size_t i = 0; i < index; ++i) {
+      const bool is_it = batch.plans[i].kind == Plan::Kind::kNew && batch.plans[i].task.id == dependency.id;
+      if (is_it) ended = fate(batch, i);
+    }
+    if (!ended) continue;
+    const Verdict verdict = verdict_on(*ended, dependency.when, plan.task);
+    if (verdict == Verdict::kCancels) return State::kCanceled;
+    if (verdict == Verdict::kWaits && is_gone) return State::kFailed;
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> ReferenceQueue::check_limits(const Batch& batch, std::size_t index) const {
   const NewTask& task = batch.plans[index].task;
   std::int64_t in_queue = 0;
@@ -213,7 +234,7 @@ std::optional<Error> ReferenceQueue::check_limits(const Batch& batch, std::size_
   std::set<std::string> new_queues;
   for (std::size_t i = 0; i <= index; ++i) {
     if (batch.plans[i].kind != Plan::Kind::kNew) continue;
-    add(batch.plans[i].task);
+    if (i == index || !fate(batch, i)) add(batch.plans[i].task);
     if (!queues_.contains(batch.plans[i].task.queue)) new_queues.insert(batch.plans[i].task.queue);
   }
 

@@ -30,21 +30,19 @@ Result<PushReply> ReferenceQueue::run(const Push& push) {
 std::vector<Pushed> ReferenceQueue::carry_out(const Batch& batch) {
   std::vector<Pushed> pushed;
   for (const Plan& plan : batch.plans) {
+    Pushed& answer = pushed.emplace_back();
+    if (plan.kind == Plan::Kind::kRefused) continue;
     if (plan.kind == Plan::Kind::kNew) insert(plan.task, plan.depends_on);
     if (plan.kind == Plan::Kind::kAbsorbed) absorb(plan.task, *find(plan.stands_for));
     if (plan.kind == Plan::Kind::kStands) {
       const TaskRecord* stored = find(plan.stands_for);
       if (stored) count(stored->queue(), Counter::kAbsorbed);
     }
+    const TaskRecord* stored = find(plan.stands_for);
+    const State state = stored ? stored->state : tombstones_.at(plan.stands_for).state;
+    answer = {plan.stands_for, state, plan.kind == Plan::Kind::kNew, std::nullopt};
   }
   spread_ends();
-  for (const Plan& plan : batch.plans) {
-    const TaskRecord* stored = find(plan.stands_for);
-    const State state = stored                                  ? stored->state
-                        : tombstones_.contains(plan.stands_for) ? tombstones_[plan.stands_for].state
-                                                                : State::kQueued;
-    pushed.push_back({plan.stands_for, state, plan.kind == Plan::Kind::kNew, std::nullopt});
-  }
   return pushed;
 }
 
@@ -113,9 +111,8 @@ void ReferenceQueue::absorb(const NewTask& pushed, TaskRecord& holder) {
       if (edge.when == When::kFinished) same->when = When::kFinished;
       task.edges.erase(waits);
     }
-    if (is_ended(holder.state)) dependency_ended(task, holder.sequence, holder.state);
-    free_if_ready(task);
   }
+  if (is_ended(holder.state)) ended_.push_back(holder.sequence);
 }
 
 // A running task pushes children and suspends until all of them have ended.

@@ -35,18 +35,7 @@ void ReferenceQueue::remove(std::int64_t sequence) {
     is_last_of_line &= task.queue() != gone.queue() || task.user() != gone.user();
   }
   if (is_last_of_line) lines_.erase({gone.queue(), gone.user()});
-
-  for (auto& [other, task] : tasks_) {
-    const auto dropped = std::erase_if(
-        task.edges, [&](const Edge& edge) { return !edge.met && edge.target == sequence; });
-    if (dropped == 0) continue;
-    if (is_waiting(task.state)) {
-      task.error = "dependency " + gone.id() + " failed and is gone";
-      end(task, Event::kDependencyRemoved, Reason::kDependencyFailed);
-    } else {
-      count(task.queue(), Counter::kSwept);
-    }
-  }
+  gone_.push_back(gone);
 }
 
 // What a live task still needs no longer counts, and goes when the last such one has ended.
