@@ -113,6 +113,14 @@ Result<std::vector<Link>> link(const Tables& tables, const NewTask& task, const 
   return links;
 }
 
+// How the task ends at once, because of how its dependencies have ended; kMet: it does not.
+Effect verdict_of(const std::vector<Link>& links) {
+  const auto found = std::ranges::find_if(links, [](const Link& link) {
+    return link.effect == Effect::kCancel || link.effect == Effect::kFail;
+  });
+  return found == links.end() ? Effect::kMet : found->effect;
+}
+
 bool is_awaited(const Tables& tables, std::string_view id) {
   const Dependents* others = tables.dependents(id);
   return others != nullptr && !others->open.empty();
@@ -187,12 +195,10 @@ TaskNode& create(Tables& tables, Queue& queue, const NewTask& task, std::vector<
   TaskNode& made = tables.add_task(std::move(row));
   tables.count(queue, Counter::kPushed);
 
-  Effect verdict = Effect::kMet;
+  const Effect verdict = verdict_of(links);
   for (Link& link : links) {
     if (link.effect == Effect::kOpen || link.effect == Effect::kMet) {
       tables.add_edge(std::move(link.edge));
-    } else if (link.effect != Effect::kDrop && verdict == Effect::kMet) {
-      verdict = link.effect;
     }
   }
   if (verdict == Effect::kCancel) {
@@ -258,10 +264,14 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
   auto links = link(tables, task, options ? *options : kDefaults, others);
   if (!links) return tl::unexpected(std::move(links.error()));
 
-  // Only a task that somebody waits for can close a cycle.
+  // Only a task that somebody waits for can close a cycle; one that is canceled at once waits for
+  // nothing.
   std::vector<Text> open;
+  const bool waits = verdict_of(*links) != Effect::kCancel;
   for (const Link& link : *links) {
-    if (link.effect == Effect::kOpen) open.push_back(link.edge.target);
+    if (waits && link.effect == Effect::kOpen) {
+      open.push_back(link.edge.target);
+    }
   }
   const bool waits_for_itself = std::ranges::find(open, Text(task.id)) != open.end();
   if (waits_for_itself || is_awaited(tables, task.id)) {

@@ -133,11 +133,17 @@ Result<QueueInfo> set_paused(Tables& tables, std::string_view name, bool paused)
 Result<Removed> delete_queue(Tables& tables, const DeleteQueue& command) {
   Queue* queue = tables.find_queue(command.queue);
   if (queue == nullptr) return tl::unexpected(no_queue(command.queue));
-  const std::int64_t live = queue->waiting() + queue->permits;
+  const std::int64_t live = queue->waiting() + queue->tasks[static_cast<int>(State::kStarted)];
   if (live > 0) {
     return refuse(ErrorCode::kConflict,
                   fmt::format("queue {} has {} tasks that wait or run: finish or purge them first",
                               command.queue, live));
+  }
+  if (queue->permits > 0) {
+    return refuse(ErrorCode::kConflict,
+                  fmt::format("{} tasks of queue {} were canceled or timed out, but their workers "
+                              "may still run them: release their claims first",
+                              queue->permits, command.queue));
   }
   std::vector<TaskNode*> ended;
   tables.tasks().for_each([&](TaskNode& task) {
@@ -159,6 +165,7 @@ Result<Removed> delete_queue(Tables& tables, const DeleteQueue& command) {
   tables.edit_meta().former = std::move(former);
   tables.set_policy(*queue, nullptr);
   tables.edit(*queue) = QueueRow{};
+  queue->asked_at = TimePoint::min();
   return Removed{1};
 }
 

@@ -30,7 +30,12 @@ Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& childre
     if (std::ranges::find(awaited, Text(pushed->id)) == awaited.end())
       awaited.emplace_back(pushed->id);
   }
-  if (auto way = find_way(tables, awaited, task.row.id)) {
+  std::vector<Text> live;
+  std::ranges::copy_if(awaited, std::back_inserter(live), [&](const Text& child) {
+    const TaskNode* found = tables.find_task(child);
+    return found != nullptr && is_live(found->row.state);
+  });
+  if (auto way = find_way(tables, live, task.row.id)) {
     return tl::unexpected(cycle_error(task.row.id, *way));
   }
   for (const Text& child : awaited) {
@@ -48,8 +53,14 @@ Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& childre
     const State state = found != nullptr ? found->row.state : grave->state;
     std::optional<State> met;
     if (is_ended(state)) met = state;
-    if (const EdgeRow* old = tables.edge(task, child)) tables.drop_edge(EdgeRow(*old));
-    tables.add_edge({task.row.id, child, 0, When::kSettled, met, false, found == nullptr});
+    EdgeRow edge{task.row.id, child, 0, When::kSettled, met, false, found == nullptr};
+    if (const EdgeRow* known = tables.edge(task, child)) {
+      const EdgeRow before = *known;
+      edge.position = before.position;
+      tables.change_edge(before, std::move(edge));
+    } else {
+      tables.add_edge(std::move(edge));
+    }
   }
   if (std::ssize(tables.edges(task)) > tables.limits.dependencies) {
     return refuse(ErrorCode::kTooLarge,

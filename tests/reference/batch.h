@@ -15,7 +15,8 @@ struct ReferenceQueue::Plan {
   NewTask task;
   Kind kind = Kind::kRefused;
   std::string stands_for;              // the id of the task that stands for this push
-  std::vector<Dependency> depends_on;  // each once, aliases resolved
+  std::vector<Dependency> depends_on;  // each once, under the ids of what stands for them so far
+  std::optional<State> fate;           // of a new one that ends at once
 };
 
 struct ReferenceQueue::Batch {

@@ -136,7 +136,8 @@ class ReferenceQueue {
   using Waits = std::map<std::string, Names>;  // id: the ids that it waits for
   [[nodiscard]] std::optional<Error> check(const Batch& batch, const Waits& waits,
                                            std::size_t index, Limited limited) const;
-  [[nodiscard]] std::optional<State> fate(const Batch& batch, std::size_t index) const;
+  [[nodiscard]] std::vector<Dependency> resolved(const Batch& batch, const NewTask& task) const;
+  [[nodiscard]] std::optional<State> fate(const Batch& batch, const Plan& plan) const;
   [[nodiscard]] std::optional<Error> check_limits(const Batch& batch, std::size_t index) const;
   [[nodiscard]] Waits waits_with(const Batch& batch, std::size_t count) const;
   [[nodiscard]] std::optional<Error> first_error(const Batch& batch, Limited limited,
@@ -242,7 +243,7 @@ class ReferenceQueue {
 
   Limits limits_;
   TimePoint now_{};
-  TimePoint target_{};       // up to where time is being advanced
+  TimePoint target_{};  // up to where time is being advanced
   bool draining_ = false;
 
   std::map<std::int64_t, TaskRecord> tasks_;  // by sequence number

@@ -6,7 +6,8 @@
 
 namespace retsu {
 
-ReferenceQueue::Verdict ReferenceQueue::verdict_on(State ended, When when, const NewTask& dependent) {
+ReferenceQueue::Verdict ReferenceQueue::verdict_on(State ended, When when,
+                                                   const NewTask& dependent) {
   if (ended == State::kFinished || when == When::kSettled) return Verdict::kMet;
   if (ended == State::kCanceled) {
     return dependent.on_dependency_cancel == OnDependencyCancel::kDrop ? Verdict::kDropped
@@ -59,7 +60,6 @@ std::optional<ReferenceQueue::Doom> ReferenceQueue::judge_edges(TaskRecord& task
         break;
       case Verdict::kCancels:
         if (!doom) doom = Doom{Event::kDependencyEnded, Reason::kDependency};
-        judged.push_back(edge);
         break;
       case Verdict::kWaits:
         if (!doom && is_gone(edge)) {

@@ -56,36 +56,47 @@ ReferenceQueue::Batch ReferenceQueue::plan(const std::vector<NewTask>& tasks,
     } else {
       plan.kind = Plan::Kind::kNew;
       plan.stands_for = task.id;
-      if (!task.unique_key.empty()) holders[key] = task.id;
+      plan.depends_on = resolved(batch, task);
+      plan.fate = fate(batch, plan);
+      if (!task.unique_key.empty() && !plan.fate) holders[key] = task.id;
     }
     batch.names[task.id] = plan.stands_for;
   }
 
-  for (Plan& plan : batch.plans) {
-    for (const Dependency& dependency : plan.task.depends_on) {
-      const auto name = batch.names.find(dependency.id);
-      const std::string id = name == batch.names.end() ? resolve(dependency.id) : name->second;
-      const auto same = std::find_if(plan.depends_on.begin(), plan.depends_on.end(),
-                                     [&](const Dependency& other) { return other.id == id; });
-      if (same == plan.depends_on.end()) {
-        plan.depends_on.push_back({id, dependency.when});
-      } else if (dependency.when == When::kFinished) {
-        same->when = When::kFinished;
-      }
+  return batch;
+}
+
+// Its dependencies, each once, under the ids of what stands for them.
+std::vector<Dependency> ReferenceQueue::resolved(const Batch& batch, const NewTask& task) const {
+  std::vector<Dependency> all;
+  for (const Dependency& dependency : task.depends_on) {
+    const auto name = batch.names.find(dependency.id);
+    const std::string id = name == batch.names.end() ? resolve(dependency.id) : name->second;
+    const auto same = std::find_if(all.begin(), all.end(),
+                                   [&](const Dependency& other) { return other.id == id; });
+    if (same == all.end()) {
+      all.push_back({id, dependency.when});
+    } else if (dependency.when == When::kFinished) {
+      same->when = When::kFinished;
     }
   }
-  return batch;
+  return all;
 }
 
 // Who would wait for whom: the open references of what is stored, and those of the batch, up to one
 // of its tasks: the one that closes a cycle is the one to refuse.
 ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t count) const {
+  Batch known;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Plan& plan = batch.plans[i];
+    if (plan.kind != Plan::Kind::kRefused) known.names.emplace(plan.task.id, plan.stands_for);
+  }
   Waits waits;
   for (const auto& [sequence, task] : tasks_) {
     for (const Edge& edge : task.edges) {
       if (edge.met || is_gone(edge)) continue;
-      const auto name = batch.names.find(edge.id);
-      const bool named_now = edge.missing && name != batch.names.end();
+      const auto name = known.names.find(edge.id);
+      const bool named_now = edge.missing && name != known.names.end();
       waits[task.id()].push_back(named_now ? name->second : edge.id);
     }
   }
@@ -106,8 +117,8 @@ ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t
     if (batch.parent && plan.kind != Plan::Kind::kRefused) {
       add(*batch.parent, {plan.stands_for, When::kSettled}, OnDependencyFailure::kWait);
     }
-    if (plan.kind != Plan::Kind::kNew) continue;
-    for (const Dependency& dependency : plan.depends_on) {
+    if (plan.kind != Plan::Kind::kNew || plan.fate == State::kCanceled) continue;
+    for (const Dependency& dependency : resolved(known, plan.task)) {
       add(plan.task.id, dependency, plan.task.on_dependency_failure);
     }
   }
@@ -164,22 +175,12 @@ std::optional<Error> ReferenceQueue::check(const Batch& batch, const Waits& wait
     if (limited == Limited::kYes && remembers && remembered_ids() >= limits_.remembered_ids) {
       return overloaded("too many ids are remembered");
     }
-    for (const auto& [sequence, task] : tasks_) {
-      for (const Edge& edge : task.edges) {
-        if (!edge.missing || edge.id != plan.task.id) continue;
-        if (task.id() == plan.stands_for) return cycle_error({task.id(), task.id()});
-        const auto path = way(waits, plan.stands_for, task.id());
-        if (!path) continue;
-        std::vector<std::string> cycle = *path;
-        cycle.push_back(plan.stands_for);
-        return cycle_error(cycle);
-      }
-    }
-    return std::nullopt;
+    const auto cycle = way(waits, plan.stands_for, plan.stands_for);
+    return cycle ? std::optional(cycle_error(*cycle)) : std::nullopt;
   }
 
   for (const Dependency& dependency : plan.depends_on) {
-    bool in_batch = false;
+    bool in_batch = batch.names.contains(dependency.id);
     for (const auto& [id, stands_for] : batch.names) in_batch |= stands_for == dependency.id;
     if (!in_batch && !is_known(dependency.id) && !plan.task.allow_missing) {
       return Error{ErrorCode::kUnknownDependency, "depends_on: no task " + dependency.id};
@@ -192,18 +193,17 @@ std::optional<Error> ReferenceQueue::check(const Batch& batch, const Waits& wait
   return limited == Limited::kYes ? check_limits(batch, index) : std::nullopt;
 }
 
-// How a task of the batch ends at once, because of how its dependencies have ended; none: it waits.
-std::optional<State> ReferenceQueue::fate(const Batch& batch, std::size_t index) const {
-  const Plan& plan = batch.plans[index];
+// How the latest task of the batch ends at once, because of how its dependencies have ended; none:
+// it waits.
+std::optional<State> ReferenceQueue::fate(const Batch& batch, const Plan& plan) const {
   for (const Dependency& dependency : plan.depends_on) {
     std::optional<State> ended;
     const TaskRecord* stored = find(dependency.id);
     if (stored && is_ended(stored->state)) ended = stored->state;
     const bool is_gone = !stored && tombstones_.contains(dependency.id);
     if (is_gone) ended = tombstones_.at(dependency.id).state;
-    for (std::size_t i = 0; i < index; ++i) {
-      const bool is_it = batch.plans[i].kind == Plan::Kind::kNew && batch.plans[i].task.id == dependency.id;
-      if (is_it) ended = fate(batch, i);
+    for (const Plan& other : batch.plans) {
+      if (other.kind == Plan::Kind::kNew && other.task.id == dependency.id) ended = other.fate;
     }
     if (!ended) continue;
     const Verdict verdict = verdict_on(*ended, dependency.when, plan.task);
@@ -234,7 +234,7 @@ std::optional<Error> ReferenceQueue::check_limits(const Batch& batch, std::size_
   std::set<std::string> new_queues;
   for (std::size_t i = 0; i <= index; ++i) {
     if (batch.plans[i].kind != Plan::Kind::kNew) continue;
-    if (i == index || !fate(batch, i)) add(batch.plans[i].task);
+    if (i == index || !batch.plans[i].fate) add(batch.plans[i].task);
     if (!queues_.contains(batch.plans[i].task.queue)) new_queues.insert(batch.plans[i].task.queue);
   }
 

@@ -42,7 +42,6 @@ std::vector<Pushed> ReferenceQueue::carry_out(const Batch& batch) {
     const State state = stored ? stored->state : tombstones_.at(plan.stands_for).state;
     answer = {plan.stands_for, state, plan.kind == Plan::Kind::kNew, std::nullopt};
   }
-  spread_ends();
   return pushed;
 }
 
@@ -75,9 +74,9 @@ void ReferenceQueue::insert(const NewTask& pushed, const std::vector<Dependency>
   }
 
   const std::optional<Doom> doom = judge_edges(task);
-  task.state = task.run_at         ? State::kScheduled
-               : task.is_blocked() ? State::kDeferred
-                                   : State::kQueued;
+  task.state = task.run_at                 ? State::kScheduled
+               : doom || task.is_blocked() ? State::kDeferred
+                                           : State::kQueued;
   count(task.queue(), Counter::kPushed);
   if (task.state == State::kQueued) {
     task.queued_at = now_;
@@ -128,7 +127,12 @@ Status ReferenceQueue::await(TaskRecord& task, const SettleOne& result) {
   std::vector<Dependency> awaited;
   for (const Plan& plan : batch.plans) {
     const TaskRecord* stored = find(plan.stands_for);
-    const std::string queue = stored ? stored->queue() : plan.task.queue;
+    std::string queue = stored ? stored->queue() : "";
+    for (const Plan& other : batch.plans) {
+      if (other.kind == Plan::Kind::kNew && other.task.id == plan.stands_for) {
+        queue = other.task.queue;
+      }
+    }
     if (keeps && !tombstones_.contains(plan.stands_for) && queue == task.queue()) {
       return refuse(ErrorCode::kConflict, "it keeps its permit, which the child would need");
     }

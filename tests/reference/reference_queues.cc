@@ -133,13 +133,8 @@ Result<Removed> ReferenceQueue::run(const DeleteQueue& request) {
     if (is_needed(task)) return refuse(ErrorCode::kConflict, "a live task needs a result of it");
     ended.push_back(sequence);
   }
+  if (permits_of(request.queue).all() > 0) return refuse(ErrorCode::kConflict, "it has ghosts");
   for (const std::int64_t sequence : ended) remove(sequence);
-  for (auto& [id, claim] : claims_) {
-    for (GivenTask& given : claim.tasks) {
-      if (given.is_ghost() && given.queue == request.queue) given.has_permit = false;
-    }
-    close_if_empty(claim);
-  }
   queues_.erase(request.queue);
   return Removed{1};
 }
