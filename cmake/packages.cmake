@@ -8,6 +8,7 @@ find_package(fmt CONFIG REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 
 add_library(retsu_external INTERFACE)
 target_link_libraries(
@@ -17,6 +18,7 @@ target_link_libraries(
             simdjson::simdjson
             Boost::headers
             date::date-tz
+            PkgConfig::sqlite3
             PkgConfig::xxhash
             Threads::Threads)
 

@@ -117,6 +117,13 @@ bool Engine::has_ended(std::string_view id) const {
 
 engine::Changes Engine::take_changes() { return tables_->take(); }
 void Engine::undo(engine::Changes changes) { tables_->undo(std::move(changes)); }
+void Engine::restore(const engine::Changes& changes) { tables_->restore(changes); }
+boost::intrusive_ptr<engine::Queue> Engine::queue(std::string_view name) {
+  return &tables_->queue(name);
+}
+boost::intrusive_ptr<engine::Line> Engine::line(std::string_view queue, std::string_view user) {
+  return tables_->line(tables_->queue(queue), user);
+}
 std::string Engine::dump() const { return tables_->dump(); }
 
 }  // namespace retsu

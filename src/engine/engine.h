@@ -39,6 +39,13 @@ class Engine {
   engine::Changes take_changes();
   void undo(engine::Changes changes);
 
+  // Rows that a store kept, put back in this order of kinds: meta, queues, settings, lines, tasks,
+  // edges, claims, members, the rest. An engine that has restored all rows behaves as the one that
+  // made them.
+  void restore(const engine::Changes& changes);
+  boost::intrusive_ptr<engine::Queue> queue(std::string_view name);
+  boost::intrusive_ptr<engine::Line> line(std::string_view queue, std::string_view user);
+
   // Everything as text: two engines with the same text behave alike for ever.
   [[nodiscard]] std::string dump() const;
 

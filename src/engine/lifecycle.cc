@@ -157,12 +157,11 @@ void retry_later(Tables& tables, TaskNode& task, const RunEnd& end, Millis floor
   tables.count(task.queue(), Counter::kRetried);
 }
 
-void suspend(Tables& tables, TaskNode& task, bool keeps_permit) {
+void suspend(Tables& tables, TaskNode& task) {
   check_move(task, Event::kAwait, State::kDeferred);
   tables.change_task(task, [&](TaskRow& row) {
     remember_run(tables, edit_run(row), {"await", {}, false});
     row.state = State::kDeferred;
-    row.keeps_permit = keeps_permit;
     row.to_front = true;
   });
   tables.count(task.queue(), Counter::kAwaited);
@@ -285,9 +284,10 @@ void remove(Tables& tables, TaskNode& task) {
   const TimePoint forget_at = task.run().ended_at + kTombstoneAge;
   const bool remember = forget_at > tables.now() && (!task.row.id_generated || !aliases.empty());
   const State state = task.row.state;
+  const Sequence sequence = task.row.sequence;
   tables.remove_task(task);
   if (remember) {
-    tables.set_tombstone({id, state, forget_at});
+    tables.set_tombstone({sequence, id, state, forget_at});
   } else {
     for (const Text& alias : aliases) tables.drop_alias(alias);
   }

@@ -47,7 +47,7 @@ void give_back(Tables& tables, TaskNode& task, Event event, const RunEnd& end, s
 // From STARTED to SCHEDULED after a failure, to be tried again, at the earliest after `floor`.
 void retry_later(Tables& tables, TaskNode& task, const RunEnd& end, Millis floor = Millis(0));
 // From STARTED to DEFERRED.
-void suspend(Tables& tables, TaskNode& task, bool keeps_permit);
+void suspend(Tables& tables, TaskNode& task);
 
 void finish(Tables& tables, TaskNode& task, Json result);
 // To FAILED. A run that it ends is written into the history.

@@ -80,7 +80,7 @@ Result<std::vector<Link>> link(const Tables& tables, const NewTask& task, const 
     const Text target = holder != nullptr ? *holder : Text(dependency.id);
     const auto same =
         std::ranges::find_if(links, [&](const Link& link) { return link.edge.target == target; });
-    Link made{{Text(task.id), target, 0, dependency.when, {}, false}, Effect::kOpen};
+    Link made{{Text(task.id), 0, target, 0, dependency.when, {}, false}, Effect::kOpen};
     if (same != links.end() &&
         (dependency.when == When::kSettled || same->edge.when == When::kFinished)) {
       continue;

@@ -143,14 +143,12 @@ Result<GraphReply> graph(const Tables& tables, const Graph& command) {
     const Text id = next.front();
     const TaskNode* task = tables.find_task(id);
     if (task == nullptr) {
-      const TombstoneRow* grave = tables.tombstone(id);
-      reply.nodes.push_back(
-          {id.str(), grave ? grave->state : State::kQueued, {}, {}, {}, grave == nullptr});
+      reply.nodes.push_back({id.str(), State::kQueued, {}, {}, {}, true});
     } else {
       reply.nodes.push_back({id.str(), task->row.state, task->queue().name.str(),
                              task->line().user.str(), task->row.type.str(), false});
       for (const EdgeRow& edge : tables.edges(*task)) {
-        if (!visit(edge.target)) continue;
+        if (edge.gone || !visit(edge.target)) continue;
         reply.edges.push_back({edge.target.str(), id.str(), edge.when, edge.met.has_value()});
       }
     }

@@ -79,16 +79,17 @@ struct TaskRow {
   State state = State::kQueued;
   Band band = Band::kRest;
   std::uint8_t priority = kNormalPriority;
-  bool pushed_front : 1 = false;  // as its pusher wished
-  bool to_front : 1 = false;      // when it is queued next
-  bool id_generated : 1 = false;  // leaves no tombstone
-  bool keeps_permit : 1 = false;  // awaits, or is queued again after that, with its permit
-  bool overdue : 1 = false;  // retention would have removed it, but a live task needs its result
+  bool pushed_front = false;  // as its pusher wished
+  bool to_front = false;      // when it is queued next
+  bool id_generated = false;  // leaves no tombstone
+  bool keeps_permit = false;  // awaits, or is queued again after that, with its permit
+  bool overdue = false;       // retention would have removed it, but a live task needs its result
 };
 
 // A dependent's reference to what it waits for, or waited for.
 struct EdgeRow {
   Text dependent;
+  Sequence sequence = 0;  // of the dependent
   Text target;
   std::uint32_t position = 0;  // among the references of the dependent
   When when = When::kFinished;
@@ -179,6 +180,7 @@ struct SettingsRow {
 };
 
 struct TombstoneRow {
+  Sequence sequence = 0;  // of the task
   Text id;
   State state = State::kFinished;
   TimePoint expires_at;

@@ -53,9 +53,10 @@ Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& childre
     const State state = found != nullptr ? found->row.state : grave->state;
     std::optional<State> met;
     if (is_ended(state)) met = state;
-    EdgeRow edge{task.row.id, child, 0, When::kSettled, met, false, found == nullptr};
+    EdgeRow edge{task.row.id, 0, child, 0, When::kSettled, met, false, found == nullptr};
     if (const EdgeRow* known = tables.edge(task, child)) {
       const EdgeRow before = *known;
+      edge.sequence = before.sequence;
       edge.position = before.position;
       tables.change_edge(before, std::move(edge));
     } else {
@@ -67,7 +68,7 @@ Status await(Tables& tables, TaskNode& task, const std::vector<NewTask>& childre
                   fmt::format("task {} would have more than {} dependencies and children",
                               task.row.id.view(), tables.limits.dependencies));
   }
-  suspend(tables, task, keeps_permit);
+  suspend(tables, task);
   if (tables.open_edges(task) == 0) {
     enqueue(tables, task, Event::kReady);
     tables.count(task.queue(), Counter::kFreed);
@@ -160,6 +161,10 @@ Settled settle_one(Tables& tables, ClaimNode& claim, const SettleOne& how, std::
   member.outcome = how.outcome;
   member.state = state;
   set_hold(tables, claim, std::move(member), Hold::kSettled);
+  // Only now: with two permits for a moment, its user might lose a place in the ring.
+  if (how.outcome == Outcome::kAwait && task->queue().policy().await_keeps_permit) {
+    tables.change_task(*task, [](TaskRow& row) { row.keeps_permit = true; });
+  }
   return {how.id, true, state, {}};
 }
 

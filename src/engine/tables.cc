@@ -74,31 +74,40 @@ void Tables::undo(Changes changes) {
   roll_back(0);
 }
 
-struct Tables::Undo {
+// Puts rows as they are after a change, or as they were before it.
+struct Tables::Put {
   Tables& tables;
+  bool forward;
+
   template <class Row>
   void operator()(const std::unique_ptr<Change<Row>>& change) const {
-    tables.put(change->after, change->before);
+    const auto& [before, after] = *change;
+    forward ? tables.put(before, after) : tables.put(after, before);
   }
   void operator()(const std::unique_ptr<QueueChange>& change) const {
     Queue& queue = *change->queue;
-    queue.row = change->before;
+    queue.row = forward ? change->after : change->before;
     for (int end = 0; end < kEndStates; ++end) tables.refresh_retention(queue, end);
   }
   void operator()(const std::unique_ptr<LineChange>& change) const {
     Line& line = *change->line;
     if (line.row.place != 0) line.queue->ring.erase(&line);
-    line.row = change->before;
+    line.row = forward ? change->after : change->before;
     if (line.row.place != 0) line.queue->ring.insert(&line);
   }
   void operator()(const std::unique_ptr<MetaChange>& change) const {
-    tables.meta_ = change->before;
+    tables.meta_ = forward ? change->after : change->before;
   }
 };
 
 void Tables::undo_last() {
-  std::visit(Undo{*this}, log_.back());
+  std::visit(Put{*this, false}, log_.back());
   log_.pop_back();
+}
+
+void Tables::restore(const Changes& changes) {
+  RETSU_CHECK(log_.empty());
+  for (const AnyChange& change : changes) std::visit(Put{*this, true}, change);
 }
 
 MetaRow& Tables::edit_meta() {

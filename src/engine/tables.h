@@ -45,6 +45,7 @@ class Tables {
   void roll_back(Mark mark);  // as if nothing had happened since
   Changes take();
   void undo(Changes changes);  // the latest taken first
+  void restore(const Changes& changes);  // makes them again, without a log: rows that a store kept
 
   [[nodiscard]] const MetaRow& meta() const { return meta_; }
   [[nodiscard]] TimePoint now() const { return meta_.now; }
@@ -154,7 +155,7 @@ class Tables {
       return a.second->row.sequence < b.second->row.sequence;
     }
   };
-  struct Undo;
+  struct Put;
 
   template <class Row>
   void log(std::optional<Row> before, std::optional<Row> after) {

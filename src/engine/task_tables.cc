@@ -179,7 +179,9 @@ const Dependents* Tables::dependents(std::string_view target) const {
 }
 
 void Tables::add_edge(EdgeRow row) {
-  const Edges& all = edges(*find_task(row.dependent));
+  const TaskNode& dependent = *find_task(row.dependent);
+  const Edges& all = edges(dependent);
+  row.sequence = dependent.row.sequence;
   row.position = all.empty() ? 0 : all.back().position + 1;
   change<EdgeRow>(std::nullopt, std::move(row));
 }

@@ -164,9 +164,9 @@ Result<GraphReply> ReferenceQueue::run(const Graph& request) {
     if (here) {
       reply.nodes.push_back(
           {id, here->state, here->queue(), here->user(), here->pushed.type, false});
-      for (const Edge& edge : here->edges) visit(edge.id);
-    } else if (tombstones_.contains(id)) {
-      reply.nodes.push_back({id, tombstones_.at(id).state, "", "", "", false});
+      for (const Edge& edge : here->edges) {
+        if (!is_gone(edge)) visit(edge.id);
+      }
     } else {
       reply.nodes.push_back({id, State::kQueued, "", "", "", true});
     }
@@ -182,7 +182,7 @@ Result<GraphReply> ReferenceQueue::run(const Graph& request) {
   };
   for (const auto& [sequence, task] : tasks_) {
     for (const Edge& edge : task.edges) {
-      if (!is_shown(edge.id) || !is_shown(task.id())) continue;
+      if (is_gone(edge) || !is_shown(edge.id) || !is_shown(task.id())) continue;
       reply.edges.push_back({edge.id, task.id(), edge.when, edge.met});
     }
   }

@@ -1,0 +1,80 @@
+#include "base/sqlite.h"
+
+namespace retsu::sqlite {
+namespace {
+
+Failure failure_of(sqlite3* handle, int code) {
+  const int extended = handle == nullptr ? code : sqlite3_extended_errcode(handle);
+  // The connection tells about its last call, which is not always the one that failed.
+  const bool same = (extended & 0xff) == (code & 0xff);
+  return {same ? extended : code,
+          handle != nullptr && same ? sqlite3_errmsg(handle) : sqlite3_errstr(code)};
+}
+
+}  // namespace
+
+Outcome<bool> Statement::step() {
+  const int code = sqlite3_step(handle_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return tl::unexpected(failure_of(sqlite3_db_handle(handle_.get()), code));
+}
+
+Done Statement::run() {
+  for (;;) {
+    const auto row = step();
+    if (row && *row) continue;
+    Done done;
+    if (!row) done = tl::unexpected(row.error());
+    reset();
+    return done;
+  }
+}
+
+std::string_view Statement::text(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(handle_.get(), column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column))};
+}
+
+Outcome<Database> Database::open(const std::string& path, int flags, const char* vfs) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_EXRESCODE, vfs);
+  Database database(handle);
+  if (code != SQLITE_OK) return tl::unexpected(database.failure(code));
+  return database;
+}
+
+Failure Database::failure(int code) const { return failure_of(handle_.get(), code); }
+
+Done Database::execute(const std::string& sql) {
+  const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return tl::unexpected(failure(code));
+  return {};
+}
+
+Outcome<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* made = nullptr;
+  const int code = sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+  if (code != SQLITE_OK) return tl::unexpected(failure(code));
+  return Statement(made);
+}
+
+Outcome<std::int64_t> Database::integer(std::string_view sql) {
+  auto statement = prepare(sql);
+  if (!statement) return tl::unexpected(statement.error());
+  const auto row = statement->step();
+  if (!row) return tl::unexpected(row.error());
+  return *row ? statement->integer(0) : 0;
+}
+
+Outcome<std::string> Database::text(std::string_view sql) {
+  auto statement = prepare(sql);
+  if (!statement) return tl::unexpected(statement.error());
+  const auto row = statement->step();
+  if (!row) return tl::unexpected(row.error());
+  return *row ? std::string(statement->text(0)) : std::string();
+}
+
+}  // namespace retsu::sqlite

@@ -1,0 +1,96 @@
+// SQLite with owners and errors as values.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+namespace retsu::sqlite {
+
+struct Failure {
+  int code = SQLITE_OK;  // SQLite's extended result code
+  std::string message;
+
+  [[nodiscard]] bool is_full() const { return (code & 0xff) == SQLITE_FULL; }
+  [[nodiscard]] bool is_interrupt() const { return (code & 0xff) == SQLITE_INTERRUPT; }
+  [[nodiscard]] bool is_damage() const {
+    return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
+  }
+};
+template <class T>
+using Outcome = tl::expected<T, Failure>;
+using Done = Outcome<void>;
+
+// A prepared statement: bind from 1, step until there is no more row, reset. May not outlive its
+// database. One thread at a time.
+class Statement {
+ public:
+  Statement() = default;
+  explicit Statement(sqlite3_stmt* handle) : handle_(handle) {}
+
+  // Texts and blobs must live until the statement is reset or bound anew.
+  void bind(int place, std::int64_t value) { sqlite3_bind_int64(handle_.get(), place, value); }
+  void bind(int place, double value) { sqlite3_bind_double(handle_.get(), place, value); }
+  void bind(int place, std::string_view text) {
+    sqlite3_bind_text64(handle_.get(), place, text.data() ? text.data() : "", text.size(),
+                        SQLITE_STATIC, SQLITE_UTF8);
+  }
+  void bind_blob(int place, std::string_view bytes) {
+    sqlite3_bind_blob64(handle_.get(), place, bytes.data() ? bytes.data() : "", bytes.size(),
+                        SQLITE_STATIC);
+  }
+  void bind_null(int place) { sqlite3_bind_null(handle_.get(), place); }
+
+  Outcome<bool> step();  // true: a row
+  Done run();            // steps to the end and resets
+  void reset() { sqlite3_reset(handle_.get()); }
+
+  [[nodiscard]] int columns() const { return sqlite3_column_count(handle_.get()); }
+  [[nodiscard]] std::string_view name(int column) const {
+    return sqlite3_column_name(handle_.get(), column);
+  }
+  [[nodiscard]] bool is_null(int column) const {
+    return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+  }
+  [[nodiscard]] std::int64_t integer(int column) const {
+    return sqlite3_column_int64(handle_.get(), column);
+  }
+  // Valid until the next step.
+  [[nodiscard]] std::string_view text(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+// A connection. One thread at a time, but for interrupt().
+class Database {
+ public:
+  // `flags` as of sqlite3_open_v2; the file system may be another one than the default.
+  static Outcome<Database> open(const std::string& path, int flags, const char* vfs = nullptr);
+
+  Done execute(const std::string& sql);  // one statement or more, rows passed over
+  Outcome<Statement> prepare(std::string_view sql);
+  Outcome<std::int64_t> integer(std::string_view sql);      // the first column of the first row
+  Outcome<std::string> text(std::string_view sql);          // likewise
+  [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+  void interrupt() const { sqlite3_interrupt(handle_.get()); }
+  [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
+  [[nodiscard]] Failure failure(int code) const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+  };
+  explicit Database(sqlite3* handle) : handle_(handle) {}
+
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+}  // namespace retsu::sqlite

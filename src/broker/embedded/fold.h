@@ -1,0 +1,81 @@
+// Carries what the journal says over into the tables, each row once in its latest state.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "broker/embedded/table.h"
+
+namespace retsu::embedded {
+
+// Rows that the journal has and the tables have not, in two generations: those that are being
+// written, in the order of their keys, and those changed since. A row that changes again moves to
+// the younger one, so a row in use costs nothing until it rests, and one that came and went in
+// between never costs a thing.
+class Fold {
+ public:
+  sqlite::Done prepare(sqlite::Database& database);
+
+  // The row is so now; none: it is gone.
+  template <class Row>
+  void set(Key<Row> key, std::optional<Row> row) {
+    auto& rows = std::get<Rows<Row>>(rows_);
+    rows.young.insert_or_assign(std::move(key), std::move(row));
+  }
+  void add(const engine::Changes& changes);
+
+  // Makes the young generation the old one. Only when the old one is written.
+  void turn();
+  // Writes rows of the old generation until `enough()`, which is asked after each.
+  template <class Enough>
+  sqlite::Done write(Enough enough);
+
+  [[nodiscard]] std::size_t left() const { return left_; }  // of the old generation
+  [[nodiscard]] bool has_young() const;
+
+ private:
+  template <class Row>
+  struct Rows {
+    Table<Row> table;
+    boost::unordered_flat_map<Key<Row>, std::optional<Row>, KeyHash> young;
+    std::vector<std::pair<Key<Row>, std::optional<Row>>> old;
+    std::size_t next = 0;
+  };
+
+  template <class Row>
+  sqlite::Done write_next(Rows<Row>& rows);
+
+  OfEachKind<Rows> rows_;
+  std::size_t left_ = 0;
+};
+
+template <class Row>
+sqlite::Done Fold::write_next(Rows<Row>& rows) {
+  auto& [key, row] = rows.old[rows.next];
+  ++rows.next;
+  --left_;
+  if (rows.young.contains(key)) return {};
+  return row ? rows.table.put(*row) : rows.table.remove(key);
+}
+
+template <class Enough>
+sqlite::Done Fold::write(Enough enough) {
+  sqlite::Done done;
+  bool go_on = left_ > 0;
+  for_each_kind([&]<class Row>() {
+    auto& rows = std::get<Rows<Row>>(rows_);
+    while (go_on && rows.next < rows.old.size()) {
+      done = write_next(rows);
+      go_on = done && !enough();
+    }
+    if (rows.next == rows.old.size()) {
+      rows.old.clear();
+      rows.next = 0;
+    }
+  });
+  return done;
+}
+
+}  // namespace retsu::embedded

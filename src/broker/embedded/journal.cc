@@ -1,0 +1,103 @@
+#include "broker/embedded/journal.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+
+namespace retsu::embedded {
+namespace {
+
+std::uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+template <class Row>
+void pack_entry(Packer& out, const std::optional<Row>& before, const std::optional<Row>& after,
+                std::string& scratch) {
+  const Row& row = after ? *after : *before;
+  const What what = !after ? What::kRemoved : before ? What::kChanged : What::kCreated;
+  out.number(Kind<Row>::kNumber * 4 + static_cast<unsigned>(what));
+  const Key<Row> key = key_of(row);
+  std::apply([&](const auto&... part) { (pack(out, part, part), ...); }, key);
+  scratch.clear();
+  Packer fields(scratch);
+  if (after) pack_fields(fields, before ? *before : blank<Row>(key), *after);
+  out.bytes(scratch);
+}
+
+// The first before and the last after of each object in a group.
+template <class Change, class Object>
+class Sums {
+ public:
+  void add(const Change& change, const Object* object) {
+    const auto [found, is_new] = places_.emplace(object, sums_.size());
+    if (is_new) {
+      sums_.push_back(std::make_unique<Change>(change));
+    } else {
+      sums_[found->second]->after = change.after;
+    }
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& sum : sums_) visit(sum);
+  }
+
+ private:
+  boost::unordered_flat_map<const Object*, std::size_t> places_;
+  std::vector<std::unique_ptr<Change>> sums_;
+};
+
+}  // namespace
+
+std::string pack_group(const engine::Changes& changes) {
+  std::string group(1, kJournalFormat);
+  Packer out(group);
+  std::string scratch;
+  const AsStored write{[&](const auto& before, const auto& after) {
+    if (before || after) pack_entry(out, before, after, scratch);
+  }};
+  Sums<engine::QueueChange, engine::Queue> queues;
+  Sums<engine::LineChange, engine::Line> lines;
+  std::optional<engine::MetaChange> meta;
+  for (const engine::AnyChange& any : changes) {
+    if (const auto* queue = std::get_if<std::unique_ptr<engine::QueueChange>>(&any)) {
+      queues.add(**queue, (*queue)->queue.get());
+    } else if (const auto* line = std::get_if<std::unique_ptr<engine::LineChange>>(&any)) {
+      lines.add(**line, (*line)->line.get());
+    } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&any)) {
+      meta = engine::MetaChange{meta ? meta->before : (*of_meta)->before, (*of_meta)->after};
+    } else {
+      std::visit(write, any);
+    }
+  }
+  queues.for_each(write);
+  lines.for_each(write);
+  if (meta) write(std::make_unique<engine::MetaChange>(*meta));
+  const std::uint64_t sum = checksum(group);
+  group.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+  return group;
+}
+
+bool Overlay::add(std::string_view group, Engine& engine) {
+  std::uint64_t sum = 0;
+  if (group.size() < 1 + sizeof sum || group.front() != kJournalFormat) return false;
+  const std::string_view body = group.substr(0, group.size() - sizeof sum);
+  std::memcpy(&sum, group.data() + body.size(), sizeof sum);
+  if (sum != checksum(body)) return false;
+
+  Unpacker in(body.substr(1), engine);
+  while (!in.at_end()) {
+    const std::uint64_t head = in.number();
+    const auto what = static_cast<What>(head & 3);
+    bool known = false;
+    for_each_kind([&]<class Row>() {
+      if (Kind<Row>::kNumber != head >> 2) return;
+      Key<Row> key;
+      std::apply([&](auto&... part) { (unpack(in, part), ...); }, key);
+      steps<Row>()[std::move(key)].push_back({what, in.bytes()});
+      known = true;
+    });
+    if (!known || what > What::kRemoved) return false;
+  }
+  return !in.failed();
+}
+
+}  // namespace retsu::embedded

@@ -1,0 +1,119 @@
+#include "broker/embedded/schema.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace retsu::embedded {
+namespace {
+
+// Times are milliseconds since 1970, UTC; NULL: never, or none. Rows of `journal` are newer than
+// what the other tables say; they are folded in a moment later.
+constexpr const char* kFirst = R"sql(
+CREATE TABLE journal (number INTEGER PRIMARY KEY, changes BLOB NOT NULL);
+
+CREATE TABLE meta (
+  number INTEGER PRIMARY KEY,
+  now INTEGER NOT NULL, sequence INTEGER NOT NULL, fence INTEGER NOT NULL, place INTEGER NOT NULL,
+  served INTEGER NOT NULL, front INTEGER NOT NULL, claim INTEGER NOT NULL,
+  cascade INTEGER NOT NULL, draining INTEGER NOT NULL, former BLOB);
+
+CREATE TABLE queues (
+  name TEXT PRIMARY KEY,
+  present INTEGER NOT NULL, policy TEXT, served INTEGER NOT NULL,
+  level INTEGER NOT NULL, level_at INTEGER, hold_until INTEGER, throttles INTEGER NOT NULL,
+  longest_named_ms INTEGER NOT NULL, last_end INTEGER, minute INTEGER NOT NULL,
+  this_minute BLOB NOT NULL, last_minute BLOB NOT NULL, counters BLOB NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE user_settings (
+  queue TEXT NOT NULL, user TEXT NOT NULL, settings TEXT NOT NULL,
+  PRIMARY KEY (queue, user)) WITHOUT ROWID;
+
+CREATE TABLE lines (
+  queue TEXT NOT NULL, user TEXT NOT NULL,
+  place INTEGER NOT NULL, turns INTEGER NOT NULL, started INTEGER NOT NULL, waits BLOB NOT NULL,
+  PRIMARY KEY (queue, user)) WITHOUT ROWID;
+
+CREATE TABLE tasks (
+  sequence INTEGER PRIMARY KEY,
+  id TEXT NOT NULL, queue TEXT NOT NULL, user TEXT NOT NULL, state TEXT NOT NULL, type TEXT,
+  priority INTEGER NOT NULL, payload TEXT, created_at INTEGER NOT NULL, queued_at INTEGER,
+  attempts INTEGER, expired_leases INTEGER, fence INTEGER, claim_id TEXT, worker TEXT,
+  run_at INTEGER, started_at INTEGER, timeout_at INTEGER, ended_at INTEGER,
+  result TEXT, progress TEXT, error TEXT, reason TEXT, retryable INTEGER, history TEXT,
+  unique_key TEXT, timeout_ms INTEGER, max_attempts INTEGER, retry TEXT, expires_at INTEGER,
+  tags TEXT, trace TEXT, on_dependency_failure TEXT, on_dependency_cancel TEXT,
+  order_key INTEGER NOT NULL, band TEXT NOT NULL, pushed_front INTEGER NOT NULL,
+  to_front INTEGER NOT NULL, id_generated INTEGER NOT NULL, keeps_permit INTEGER NOT NULL,
+  overdue INTEGER NOT NULL);
+
+CREATE TABLE dependencies (
+  sequence INTEGER NOT NULL, position INTEGER NOT NULL,
+  task TEXT NOT NULL, depends_on TEXT NOT NULL, condition TEXT NOT NULL, met TEXT,
+  missing INTEGER NOT NULL, gone INTEGER NOT NULL,
+  PRIMARY KEY (sequence, position)) WITHOUT ROWID;
+
+CREATE TABLE claims (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL, worker TEXT, claimed_at INTEGER NOT NULL, lease_ms INTEGER NOT NULL,
+  lease_until INTEGER, closed_at INTEGER);
+
+CREATE TABLE claim_tasks (
+  fence INTEGER PRIMARY KEY,
+  claim INTEGER NOT NULL, task TEXT NOT NULL, queue TEXT NOT NULL, user TEXT NOT NULL,
+  hold TEXT NOT NULL, outcome TEXT NOT NULL, state TEXT NOT NULL);
+
+CREATE TABLE tombstones (
+  sequence INTEGER PRIMARY KEY,
+  id TEXT NOT NULL, state TEXT NOT NULL, expires_at INTEGER NOT NULL);
+
+CREATE TABLE aliases (id TEXT PRIMARY KEY, target TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE schedules (
+  name TEXT PRIMARY KEY,
+  spec TEXT NOT NULL, anchor INTEGER NOT NULL, next INTEGER, last_task TEXT NOT NULL,
+  last_error TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE xcom (
+  key TEXT PRIMARY KEY, value TEXT, expires_at INTEGER NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE cascades (
+  number INTEGER PRIMARY KEY,
+  target TEXT NOT NULL, state TEXT NOT NULL, removed INTEGER NOT NULL, ended_at INTEGER NOT NULL,
+  told INTEGER NOT NULL);
+
+CREATE VIEW failed_jobs AS
+  SELECT id, queue, user, type, payload, error, reason, retryable, attempts,
+         strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at,
+         strftime('%Y-%m-%dT%H:%M:%fZ', ended_at / 1000.0, 'unixepoch') AS failed_at
+  FROM tasks WHERE state = 'FAILED';
+)sql";
+
+// Step n makes version n of version n - 1. Never changed, only added to.
+constexpr const char* kSteps[] = {kFirst};
+constexpr auto kVersion = static_cast<std::int64_t>(std::size(kSteps));
+
+}  // namespace
+
+sqlite::Done prepare_schema(sqlite::Database& database) {
+  const auto version = database.integer("PRAGMA user_version");
+  if (!version) return tl::unexpected(version.error());
+  if (*version == kVersion) return {};
+  const auto application = database.integer("PRAGMA application_id");
+  if (!application) return tl::unexpected(application.error());
+  if (*version > kVersion) {
+    return tl::unexpected(sqlite::Failure{
+        SQLITE_MISMATCH, fmt::format("the store has version {}, this program knows {}: use a "
+                                     "later program",
+                                     *version, kVersion)});
+  }
+  std::string script = "BEGIN IMMEDIATE;";
+  for (std::int64_t step = *version; step < kVersion; ++step) script += kSteps[step];
+  script += fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
+                        kApplicationId, kVersion);
+  auto done = database.execute(script);
+  if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
+  return done;
+}
+
+}  // namespace retsu::embedded

@@ -1,0 +1,176 @@
+// What a store keeps: the engine's rows, each kind with the name of its table and the fields that
+// are its key.
+#pragma once
+
+#include <boost/container_hash/hash.hpp>
+#include <tuple>
+#include <utility>
+
+#include "broker/embedded/pack.h"
+#include "engine/row_fields.h"
+
+namespace retsu::embedded {
+
+// Rows that the engine keys by an object, under names.
+struct StoredQueue {
+  Text name;
+  engine::QueueRow row;
+};
+struct StoredLine {
+  Text queue;
+  Text user;
+  engine::LineRow row;
+};
+struct StoredMeta {
+  std::int64_t number = 1;  // there is one
+  engine::MetaRow row;
+};
+constexpr auto fields_of(std::type_identity<StoredQueue>) {
+  return std::tuple{Field{"name", &StoredQueue::name}, Field{"row", &StoredQueue::row}};
+}
+constexpr auto fields_of(std::type_identity<StoredLine>) {
+  return std::tuple{Field{"queue", &StoredLine::queue}, Field{"user", &StoredLine::user},
+                    Field{"row", &StoredLine::row}};
+}
+constexpr auto fields_of(std::type_identity<StoredMeta>) {
+  return std::tuple{Field{"number", &StoredMeta::number}, Field{"row", &StoredMeta::row}};
+}
+template <>
+inline constexpr bool kByFields<engine::QueueRow> = true;
+template <>
+inline constexpr bool kByFields<engine::LineRow> = true;
+template <>
+inline constexpr bool kByFields<engine::MetaRow> = true;
+
+// The kinds in the order in which they can be restored. Their numbers are part of the journal's
+// format: new ones go to the end of kNumber, wherever they stand here.
+template <class Row>
+struct Kind;
+#define RETSU_STORED(row_type, its_number, its_table, its_keys) \
+  template <>                                                   \
+  struct Kind<row_type> {                                       \
+    static constexpr unsigned kNumber = its_number;             \
+    static constexpr const char* kTable = its_table;            \
+    static constexpr std::size_t kKeys = its_keys;              \
+  }
+RETSU_STORED(StoredMeta, 0, "meta", 1);
+RETSU_STORED(StoredQueue, 1, "queues", 1);
+RETSU_STORED(engine::SettingsRow, 2, "user_settings", 2);
+RETSU_STORED(StoredLine, 3, "lines", 2);
+RETSU_STORED(engine::TaskRow, 4, "tasks", 1);
+RETSU_STORED(engine::EdgeRow, 5, "dependencies", 2);
+RETSU_STORED(engine::ClaimRow, 6, "claims", 1);
+RETSU_STORED(engine::MemberRow, 7, "claim_tasks", 1);
+RETSU_STORED(engine::TombstoneRow, 8, "tombstones", 1);
+RETSU_STORED(engine::AliasRow, 9, "aliases", 1);
+RETSU_STORED(engine::ScheduleRow, 10, "schedules", 1);
+RETSU_STORED(engine::XcomRow, 11, "xcom", 1);
+RETSU_STORED(engine::CascadeRow, 12, "cascades", 1);
+#undef RETSU_STORED
+
+template <template <class> class Holder>
+using OfEachKind =
+    std::tuple<Holder<StoredMeta>, Holder<StoredQueue>, Holder<engine::SettingsRow>,
+               Holder<StoredLine>, Holder<engine::TaskRow>, Holder<engine::EdgeRow>,
+               Holder<engine::ClaimRow>, Holder<engine::MemberRow>, Holder<engine::TombstoneRow>,
+               Holder<engine::AliasRow>, Holder<engine::ScheduleRow>, Holder<engine::XcomRow>,
+               Holder<engine::CascadeRow>>;
+
+// Calls visit.template operator()<Row>() for each kind, in order.
+template <class Visit>
+void for_each_kind(Visit&& visit) {
+  const auto call = [&]<class... Rows>(std::type_identity<std::tuple<Rows...>>) {
+    (visit.template operator()<typename Rows::type>(), ...);
+  };
+  call(std::type_identity<OfEachKind<std::type_identity>>{});
+}
+
+// The key of a row, as a tuple of the values of its first fields.
+template <class Row, std::size_t... i>
+auto key_of(const Row& row, std::index_sequence<i...>) {
+  constexpr auto fields = fields_of(std::type_identity<Row>{});
+  return std::tuple(row.*std::get<i>(fields).member...);
+}
+template <class Row>
+auto key_of(const Row& row) {
+  return key_of(row, std::make_index_sequence<Kind<Row>::kKeys>{});
+}
+template <class Row>
+using Key = decltype(key_of(std::declval<const Row&>()));
+
+template <class Row, std::size_t... i>
+void set_key(Row& row, const Key<Row>& key, std::index_sequence<i...>) {
+  constexpr auto fields = fields_of(std::type_identity<Row>{});
+  ((row.*std::get<i>(fields).member = std::get<i>(key)), ...);
+}
+// A row that has nothing but its key.
+template <class Row>
+Row blank(const Key<Row>& key) {
+  Row row;
+  set_key(row, key, std::make_index_sequence<Kind<Row>::kKeys>{});
+  return row;
+}
+
+struct KeyHash {
+  template <class... Parts>
+  std::size_t operator()(const std::tuple<Parts...>& key) const {
+    std::size_t seed = 0;
+    std::apply([&](const auto&... part) { (combine(seed, part), ...); }, key);
+    return seed;
+  }
+
+ private:
+  template <class Part>
+  static void combine(std::size_t& seed, const Part& part) {
+    boost::hash_combine(seed, std::hash<Part>()(part));
+  }
+};
+
+// A change of the engine as one of stored rows: visit(before, after), each optional<Row>.
+template <class Visit>
+struct AsStored {
+  Visit visit;
+
+  template <class Row>
+  void operator()(const std::unique_ptr<engine::Change<Row>>& change) const {
+    visit(change->before, change->after);
+  }
+  void operator()(const std::unique_ptr<engine::QueueChange>& change) const {
+    const auto stored = [&](const engine::QueueRow& row) {
+      return row.exists ? std::optional(StoredQueue{change->queue->name, row}) : std::nullopt;
+    };
+    visit(stored(change->before), stored(change->after));
+  }
+  void operator()(const std::unique_ptr<engine::LineChange>& change) const {
+    const engine::Line& line = *change->line;
+    const auto stored = [&](const engine::LineRow& row) {
+      return row != engine::LineRow{} ? std::optional(StoredLine{line.queue->name, line.user, row})
+                                      : std::nullopt;
+    };
+    visit(stored(change->before), stored(change->after));
+  }
+  void operator()(const std::unique_ptr<engine::MetaChange>& change) const {
+    visit(std::optional(StoredMeta{1, change->before}), std::optional(StoredMeta{1, change->after}));
+  }
+};
+template <class Visit>
+AsStored(Visit) -> AsStored<Visit>;
+
+// A stored row as a change that makes it.
+template <class Row>
+engine::AnyChange making(Engine&, Row row) {
+  return std::make_unique<engine::Change<Row>>(engine::Change<Row>{std::nullopt, std::move(row)});
+}
+inline engine::AnyChange making(Engine& engine, StoredQueue stored) {
+  return std::make_unique<engine::QueueChange>(
+      engine::QueueChange{engine.queue(stored.name), {}, std::move(stored.row)});
+}
+inline engine::AnyChange making(Engine& engine, StoredLine stored) {
+  return std::make_unique<engine::LineChange>(
+      engine::LineChange{engine.line(stored.queue, stored.user), {}, stored.row});
+}
+inline engine::AnyChange making(Engine&, StoredMeta stored) {
+  return std::make_unique<engine::MetaChange>(engine::MetaChange{{}, std::move(stored.row)});
+}
+
+}  // namespace retsu::embedded
