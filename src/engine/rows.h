@@ -151,6 +151,7 @@ struct QueueRow {
   std::array<std::int64_t, kPerMinute> this_minute{};
   std::array<std::int64_t, kPerMinute> last_minute{};
   Counters counters{};
+  bool operator==(const QueueRow&) const = default;
 };
 
 // Waits before a start, in half octaves of milliseconds; halved now and then, so that the latest

@@ -2,14 +2,9 @@
 
 #include "conformance/subject.h"
 
-#if __has_include("reference/reference_broker.h")
-#include "reference/reference_broker.h"
-#define RETSU_HAS_REFERENCE 1
-#endif
-#if __has_include("broker/memory/memory_broker.h")
 #include "broker/memory/memory_broker.h"
-#define RETSU_HAS_MEMORY 1
-#endif
+#include "conformance/store_subjects.h"
+#include "reference/reference_broker.h"
 
 namespace retsu::conformance {
 namespace {
@@ -33,22 +28,24 @@ class LocalSubject : public Subject {
 };
 
 template <class B>
-[[maybe_unused]] SubjectKind local(std::string name, bool is_slow) {
+SubjectKind local(std::string name, bool is_slow) {
   return {std::move(name), [](Limits limits) { return std::make_unique<LocalSubject<B>>(limits); },
           is_slow};
+}
+
+// A little journal, so that folding goes on all the time.
+SubjectKind embedded(std::string name, int calls) {
+  const embedded::StoreSettings store{.journal_bytes = 4'096, .ballast_bytes = 4'096};
+  return {std::move(name), [calls, store](Limits limits) {
+            return std::make_unique<EmbeddedSubject>(limits, calls, store);
+          }};
 }
 
 }  // namespace
 
 std::vector<SubjectKind> subject_kinds() {
-  std::vector<SubjectKind> kinds;
-#ifdef RETSU_HAS_REFERENCE
-  kinds.push_back(local<ReferenceBroker>("Reference", true));
-#endif
-#ifdef RETSU_HAS_MEMORY
-  kinds.push_back(local<MemoryBroker>("Memory", false));
-#endif
-  return kinds;
+  return {local<ReferenceBroker>("Reference", true), local<MemoryBroker>("Memory", false),
+          embedded("Embedded", 0), embedded("Restarted", 3)};
 }
 
 }  // namespace retsu::conformance

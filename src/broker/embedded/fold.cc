@@ -22,6 +22,24 @@ void Fold::add(const engine::Changes& changes) {
   for (const engine::AnyChange& change : changes) std::visit(note, change);
 }
 
+void Fold::commit() {
+  for_each_kind([&]<class Row>() {
+    auto& rows = std::get<Rows<Row>>(rows_);
+    rows.committed = rows.next;
+    if (rows.committed < rows.old.size()) return;
+    rows.old = {};
+    rows.next = rows.committed = 0;
+  });
+}
+
+void Fold::roll_back() {
+  for_each_kind([&]<class Row>() {
+    auto& rows = std::get<Rows<Row>>(rows_);
+    left_ += rows.next - rows.committed;
+    rows.next = rows.committed;
+  });
+}
+
 void Fold::turn() {
   RETSU_CHECK(left_ == 0);
   for_each_kind([&]<class Row>() {

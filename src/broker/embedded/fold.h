@@ -28,9 +28,12 @@ class Fold {
 
   // Makes the young generation the old one. Only when the old one is written.
   void turn();
-  // Writes rows of the old generation until `enough()`, which is asked after each.
+  // Writes rows of the old generation until `enough()`, which is asked after each. They are written
+  // when the transaction is committed; if it is not, roll_back().
   template <class Enough>
   sqlite::Done write(Enough enough);
+  void commit();
+  void roll_back();
 
   [[nodiscard]] std::size_t left() const { return left_; }  // of the old generation
   [[nodiscard]] bool has_young() const;
@@ -41,7 +44,8 @@ class Fold {
     Table<Row> table;
     boost::unordered_flat_map<Key<Row>, std::optional<Row>, KeyHash> young;
     std::vector<std::pair<Key<Row>, std::optional<Row>>> old;
-    std::size_t next = 0;
+    std::size_t next = 0;       // of the old, to be written
+    std::size_t committed = 0;  // of the old
   };
 
   template <class Row>
@@ -69,10 +73,6 @@ sqlite::Done Fold::write(Enough enough) {
     while (go_on && rows.next < rows.old.size()) {
       done = write_next(rows);
       go_on = done && !enough();
-    }
-    if (rows.next == rows.old.size()) {
-      rows.old.clear();
-      rows.next = 0;
     }
   });
   return done;

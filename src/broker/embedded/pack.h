@@ -121,8 +121,9 @@ void pack(Packer& out, const T& before, const T& after) {
     out.bytes(after->user);
   } else if constexpr (kIsPointer<T>) {
     out.number(after ? 1 : 0);
-    const std::remove_const_t<typename T::element_type> blank{};
-    if (after) pack(out, before ? *before : blank, *after);
+    using Pointed = std::remove_const_t<typename T::element_type>;
+    static const auto kBlank = Pointed();
+    if (after) pack(out, before ? *before : kBlank, *after);
   } else if constexpr (kIsOptional<T>) {
     out.number(after ? 1 : 0);
     if (after) pack(out, typename T::value_type{}, *after);

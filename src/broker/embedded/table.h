@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <deque>
 #include <string>
@@ -183,13 +184,13 @@ class Table {
     const std::vector<std::string> columns = columns_of<Row>();
     const auto first = columns.begin();
     const std::vector<std::string> keys(first, first + Kind<Row>::kKeys);
-    const auto put = database.prepare(
+    const std::string put =
         fmt::format("INSERT OR REPLACE INTO {} ({}) VALUES (?{})", Kind<Row>::kTable,
-                    fmt::join(columns, ", "), repeated(", ?", columns.size() - 1)));
-    return take(put_, put).and_then([&] {
-      return take(remove_, database.prepare(fmt::format("DELETE FROM {} WHERE {} = ?",
-                                                        Kind<Row>::kTable,
-                                                        fmt::join(keys, " = ? AND "))));
+                    fmt::join(columns, ", "), repeated(", ?", columns.size() - 1));
+    const std::string remove = fmt::format("DELETE FROM {} WHERE {} = ?", Kind<Row>::kTable,
+                                           fmt::join(keys, " = ? AND "));
+    return take(put_, database.prepare(put)).and_then([&] {
+      return take(remove_, database.prepare(remove));
     });
   }
 

@@ -1,4 +1,4 @@
-#include "broker/memory/memory_broker.h"
+#include "broker/engine_broker.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,6 +18,18 @@ Error too_late() {
   return {ErrorCode::kDeadline, "the time for this call had passed; nothing was done"};
 }
 
+Error storage_full() {
+  return {ErrorCode::kStorageFull, "the store's disk is full: make room, it goes on by itself", {},
+          Millis(kSecond)};
+}
+Error outcome_unknown() {
+  return {ErrorCode::kOutcomeUnknown,
+          "the store failed while this was being kept: it may have been done or not; ask again"};
+}
+
+constexpr auto kTidyAfter = std::chrono::milliseconds(200);
+constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
+
 std::optional<Error> given_up(const Context& context) {
   if (context.stop.stop_requested()) return stopped();
   if (Steady::now() >= context.deadline) return too_late();
@@ -29,6 +41,17 @@ std::int64_t patience(const Command& command) {
   if (const auto* claim = std::get_if<Claim>(&command)) return claim->wait_ms;
   if (const auto* get = std::get_if<GetTask>(&command)) return get->wait_ms;
   return 0;
+}
+
+// Makes the store larger, and can be put off without harm to what is under way.
+bool adds(const Command& command) {
+  return std::visit(
+      []<class Op>(const Op&) {
+        return std::is_same_v<Op, Push> || std::is_same_v<Op, PutXcom> ||
+               std::is_same_v<Op, PutSchedule> || std::is_same_v<Op, RunSchedule> ||
+               std::is_same_v<Op, PutQueue> || std::is_same_v<Op, PutUser>;
+      },
+      command);
 }
 
 bool is_worth_waiting(const Result<Reply>& reply) {
@@ -68,14 +91,19 @@ bool passes(const EventFilter& filter, const TaskEvent& event) {
 
 }  // namespace
 
-MemoryBroker::Clock MemoryBroker::system_clock() {
+EngineBroker::Clock EngineBroker::system_clock() {
   return [] { return std::chrono::floor<Millis>(std::chrono::system_clock::now()); };
 }
 
-MemoryBroker::MemoryBroker(Limits limits, Clock clock)
-    : limits_(limits), clock_(std::move(clock)), engine_(limits), owner_([this] { run(); }) {}
+EngineBroker::EngineBroker(Limits limits, Clock clock, std::unique_ptr<Engine> engine,
+                           std::unique_ptr<Keeper> keeper)
+    : limits_(limits),
+      clock_(std::move(clock)),
+      engine_(std::move(engine)),
+      keeper_(std::move(keeper)),
+      owner_([this] { run(); }) {}
 
-MemoryBroker::~MemoryBroker() {
+EngineBroker::~EngineBroker() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -84,13 +112,13 @@ MemoryBroker::~MemoryBroker() {
   owner_.join();
 }
 
-void MemoryBroker::submit(Command command, Context context, Done done) noexcept {
+void EngineBroker::submit(Command command, Context context, Done done) noexcept {
   const std::lock_guard lock(mutex_);
   inbox_.push_back({std::move(command), std::move(context), std::move(done)});
   wake_.notify_one();
 }
 
-Subscription MemoryBroker::watch(EventFilter filter, EventSink sink) {
+Subscription EngineBroker::watch(EventFilter filter, EventSink sink) {
   const std::lock_guard lock(watchers_mutex_);
   const std::uint64_t number = ++last_watcher_;
   watchers_.emplace(number, Watcher{std::move(filter), std::move(sink)});
@@ -100,9 +128,9 @@ Subscription MemoryBroker::watch(EventFilter filter, EventSink sink) {
   });
 }
 
-Capabilities MemoryBroker::capabilities() const { return {false, false, limits_}; }
+Capabilities EngineBroker::capabilities() const { return {keeper_ != nullptr, false, limits_}; }
 
-void MemoryBroker::set_clock(TimePoint time) {
+void EngineBroker::set_clock(TimePoint time) {
   std::unique_lock lock(mutex_);
   manual_time_ = time;
   const std::uint64_t mine = ++asked_;
@@ -110,13 +138,13 @@ void MemoryBroker::set_clock(TimePoint time) {
   idle_.wait(lock, [&] { return done_ >= mine; });
 }
 
-TimePoint MemoryBroker::now() const {
+TimePoint EngineBroker::now() const {
   if (clock_) return clock_();
   const std::lock_guard lock(mutex_);
   return manual_time_;
 }
 
-void MemoryBroker::run() {
+void EngineBroker::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const Steady::time_point wake_at = wake_time();
@@ -143,38 +171,51 @@ void MemoryBroker::run() {
   deliver();
 }
 
-void MemoryBroker::work(std::vector<Request> requests) {
+void EngineBroker::work(std::vector<Request> requests) {
+  if (Steady::now() >= look_again_) tidy();
   for (Request& request : requests) serve(std::move(request));
-  const TimePoint time = now();
-  // One call goes only so far with cascades and housekeeping.
-  do {
-    engine_.advance(time);
-    take_changes();
-  } while (engine_.next_event() <= engine_.now());
-  serve_waiters();
+  if (engine_) {
+    catch_up();
+    serve_waiters();
+    keep();
+  }
   deliver();
 }
 
-void MemoryBroker::serve(Request request) {
+void EngineBroker::serve(Request request) {
   if (auto error = given_up(request.context)) return answer(request, tl::unexpected(*error));
+  if (!engine_) return answer(request, tl::unexpected(broken_));
   if (auto valid = validate(request.command, limits_); !valid) {
     return answer(request, tl::unexpected(std::move(valid.error())));
   }
-  const TimePoint time = now();
-  request.command = prepare(std::move(request.command), time, ids_);
-  Result<Reply> reply = engine_.apply(request.command, time);
+  request.command = prepare(std::move(request.command), now(), ids_);
+  apply(std::move(request));
+}
+
+void EngineBroker::apply(Request request) {
+  if (full_ && adds(request.command)) return answer(request, tl::unexpected(storage_full()));
+  Result<Reply> reply = engine_->apply(request.command, now());
   take_changes();
   const std::int64_t wait_ms = patience(request.command);
   if (wait_ms > 0 && is_worth_waiting(reply)) {
-    return wait(std::move(request), reply, engine_.now() + Millis(wait_ms));
+    request.until = std::min(request.until, engine_->now() + Millis(wait_ms));
+    if (request.until > engine_->now()) return wait(std::move(request), reply);
   }
   answer(request, std::move(reply));
 }
 
-void MemoryBroker::wait(Request request, const Result<Reply>& reply, TimePoint until) {
+// One call goes only so far with cascades and housekeeping.
+void EngineBroker::catch_up() {
+  const TimePoint time = now();
+  do {
+    engine_->advance(time);
+    take_changes();
+  } while (engine_->next_event() <= engine_->now());
+}
+
+void EngineBroker::wait(Request request, const Result<Reply>& reply) {
   Waiter& waiter = waiters_.emplace_back();
   waiter.request = std::move(request);
-  waiter.until = until;
   if (const auto* claimed = std::get_if<ClaimReply>(&*reply)) {
     waiter.retry_at = claimed->next_at.value_or(kNever);
   }
@@ -188,12 +229,12 @@ void MemoryBroker::wait(Request request, const Result<Reply>& reply, TimePoint u
   }
 }
 
-void MemoryBroker::serve_waiters() {
+void EngineBroker::serve_waiters() {
   for (bool served = true; served;) {
     served = false;
     std::set<std::string> open;  // queues that have something to give
     for (const std::string& queue : std::exchange(touched_, {})) {
-      if (engine_.claimable(queue)) open.insert(queue);
+      if (engine_->claimable(queue)) open.insert(queue);
     }
     for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
       if (serve_waiter(*waiter, open)) {
@@ -207,24 +248,24 @@ void MemoryBroker::serve_waiters() {
   }
 }
 
-bool MemoryBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
+bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
   Request& request = waiter.request;
   if (auto error = given_up(request.context)) {
     answer(request, tl::unexpected(*error));
     return true;
   }
-  const bool over = engine_.now() >= waiter.until;
-  bool worth_trying = over || all_touched_ || waiter.retry_at <= engine_.now();
+  const bool over = engine_->now() >= waiter.request.until;
+  bool worth_trying = over || all_touched_ || waiter.retry_at <= engine_->now();
   if (const auto* get = std::get_if<GetTask>(&request.command)) {
-    worth_trying = over || engine_.has_ended(get->id);
+    worth_trying = over || engine_->has_ended(get->id);
   } else if (!worth_trying) {
     worth_trying = std::ranges::any_of(std::get<Claim>(request.command).queues,
                                        [&](const auto& queue) { return open.contains(queue); });
   }
   if (!worth_trying) return false;
-  Result<Reply> reply = engine_.apply(request.command, engine_.now());
+  Result<Reply> reply = engine_->apply(request.command, engine_->now());
   take_changes();
-  std::erase_if(open, [&](const std::string& queue) { return !engine_.claimable(queue); });
+  std::erase_if(open, [&](const std::string& queue) { return !engine_->claimable(queue); });
   if (!over && is_worth_waiting(reply)) {
     if (const auto* claimed = std::get_if<ClaimReply>(&*reply)) {
       waiter.retry_at = claimed->next_at.value_or(kNever);
@@ -235,12 +276,13 @@ bool MemoryBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
   return true;
 }
 
-void MemoryBroker::answer(Request& request, Result<Reply> reply) {
-  answers_.emplace_back(std::move(request.done), std::move(reply));
+void EngineBroker::answer(Request& request, Result<Reply> reply) {
+  served_.push_back({std::move(request), std::move(reply)});
 }
 
-void MemoryBroker::take_changes() {
-  for (const engine::AnyChange& change : engine_.take_changes()) {
+void EngineBroker::take_changes() {
+  engine::Changes taken = engine_->take_changes();
+  for (const engine::AnyChange& change : taken) {
     if (const auto* of_queue = std::get_if<std::unique_ptr<engine::QueueChange>>(&change)) {
       touched_.insert((*of_queue)->queue->name.str());
     } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change)) {
@@ -253,13 +295,83 @@ void MemoryBroker::take_changes() {
       const auto& [before, after] = **of_task;
       if (before && after && before->state == after->state) continue;
       if (after && after->state == State::kQueued) touched_.insert(after->line->queue->name.str());
-      events_.push_back(event_of(before, after, engine_.now()));
+      events_.push_back(event_of(before, after, engine_->now()));
       events_.back().number = ++last_event_;
     }
   }
+  if (keeper_) std::ranges::move(taken, std::back_inserter(changes_));
 }
 
-void MemoryBroker::deliver() {
+void EngineBroker::keep() {
+  if (!keeper_ || changes_.empty()) return;
+  Keeper::Kept kept = keeper_->keep(changes_);
+  if (kept == Keeper::Kept::kFull) kept = keep_without_growth();
+  if (kept == Keeper::Kept::kUnknown) return lose_track();
+  changes_.clear();
+  look_again_ = std::min(look_again_, Steady::now() + kTidyAfter);
+}
+
+// What adds nothing is done once more: finished work makes room.
+Keeper::Kept EngineBroker::keep_without_growth() {
+  full_ = true;
+  look_again_ = Steady::now() + kLookForRoomEvery;
+  undo_group();
+  for (Served& served : std::exchange(served_, {})) {
+    if (!served.reply) {
+      answer(served.request, std::move(served.reply));
+    } else {
+      apply(std::move(served.request));
+    }
+  }
+  catch_up();
+  if (changes_.empty()) return Keeper::Kept::kYes;
+  const Keeper::Kept kept = keeper_->keep(changes_);
+  if (kept != Keeper::Kept::kFull) return kept;
+  undo_group();
+  for (Served& served : served_) served.reply = tl::unexpected(storage_full());
+  return Keeper::Kept::kYes;
+}
+
+void EngineBroker::undo_group() {
+  engine_->undo(std::exchange(changes_, {}));
+  last_event_ -= events_.size();
+  events_.clear();
+}
+
+// Whether the group was kept is not known: nobody may be told that it was, or that it was not.
+void EngineBroker::lose_track() {
+  for (Served& served : served_) served.reply = tl::unexpected(outcome_unknown());
+  changes_.clear();
+  events_.clear();
+  reopen();
+}
+
+void EngineBroker::reopen() {
+  auto fresh = std::make_unique<Engine>(limits_);
+  engine_.reset();
+  if (auto opened = keeper_->reopen(*fresh); opened) {
+    engine_ = std::move(fresh);
+    all_touched_ = true;
+    full_ = false;
+    look_again_ = Steady::now();
+  } else {
+    broken_ = std::move(opened.error());
+    look_again_ = Steady::now() + kLookForRoomEvery;
+    for (Waiter& waiter : waiters_) answer(waiter.request, tl::unexpected(broken_));
+    waiters_.clear();
+  }
+}
+
+// What the store has to do besides keeping, when there is time for it.
+void EngineBroker::tidy() {
+  look_again_ = Steady::time_point::max();
+  if (!engine_) return reopen();
+  if (full_ && keeper_->has_room()) full_ = false;
+  const auto again = full_ ? kLookForRoomEvery : keeper_->tidy();
+  if (again != Keeper::kNoWork) look_again_ = Steady::now() + again;
+}
+
+void EngineBroker::deliver() {
   if (const auto events = std::exchange(events_, {}); !events.empty()) {
     const std::lock_guard lock(watchers_mutex_);
     for (const auto& [number, watcher] : watchers_) {
@@ -269,16 +381,16 @@ void MemoryBroker::deliver() {
       if (!batch.events.empty()) watcher.sink(std::move(batch));
     }
   }
-  for (auto& [done, reply] : std::exchange(answers_, {})) done(std::move(reply));
+  for (Served& served : std::exchange(served_, {})) served.request.done(std::move(served.reply));
 }
 
 // When the owner has to look again by itself.
-Steady::time_point MemoryBroker::wake_time() const {
-  Steady::time_point wake = Steady::time_point::max();
-  TimePoint event = engine_.next_event();
+Steady::time_point EngineBroker::wake_time() const {
+  Steady::time_point wake = look_again_;
+  TimePoint event = engine_ ? engine_->next_event() : kNever;
   for (const Waiter& waiter : waiters_) {
     wake = std::min(wake, waiter.request.context.deadline);
-    event = std::min({event, waiter.until, waiter.retry_at});
+    event = std::min({event, waiter.request.until, waiter.retry_at});
   }
   // A clock that stands still brings nothing by itself.
   if (!clock_ || event == kNever) return wake;

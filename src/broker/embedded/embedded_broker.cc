@@ -1,0 +1,21 @@
+#include "broker/embedded/embedded_broker.h"
+
+namespace retsu {
+
+Result<std::unique_ptr<EmbeddedBroker>> EmbeddedBroker::open(const std::string& directory,
+                                                             Settings settings) {
+  auto store = embedded::Store::open(directory, settings.store);
+  if (!store) return tl::unexpected(std::move(store.error()));
+  auto engine = std::make_unique<Engine>(settings.limits);
+  if (auto loaded = (*store)->reopen(*engine); !loaded) {
+    return tl::unexpected(std::move(loaded.error()));
+  }
+  return std::unique_ptr<EmbeddedBroker>(new EmbeddedBroker(
+      settings.limits, std::move(settings.clock), std::move(engine), std::move(*store)));
+}
+
+Result<std::unique_ptr<EmbeddedBroker>> EmbeddedBroker::open(const std::string& directory) {
+  return open(directory, Settings{});
+}
+
+}  // namespace retsu

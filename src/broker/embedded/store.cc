@@ -1,0 +1,307 @@
+#include "broker/embedded/store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/check.h"
+#include "broker/embedded/journal.h"
+#include "broker/embedded/schema.h"
+
+namespace retsu::embedded {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::size_t kRestoredAtOnce = 1'000;   // rows
+constexpr std::uint64_t kForgottenAtOnce = 4;    // groups: more than the one that comes
+constexpr auto kSlice = std::chrono::milliseconds(2);
+constexpr auto kSoon = std::chrono::milliseconds(0);
+
+// Checkpoints stay at SQLite's own size: a short log that is written over and over syncs fastest.
+constexpr const char* kSetUp =
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF;"
+    "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;";
+
+Error store_error(const std::string& directory, const sqlite::Failure& failure) {
+  if (failure.is_damage()) {
+    return {ErrorCode::kUnavailable,
+            fmt::format("the store {} is damaged: {}; `retsu verify` says where, `retsu restore` "
+                        "puts back a backup",
+                        directory, failure.message)};
+  }
+  return {ErrorCode::kUnavailable,
+          fmt::format("the store {} cannot be used: {}", directory, failure.message)};
+}
+
+Error damaged(const std::string& directory, std::string_view place) {
+  return store_error(directory, {SQLITE_CORRUPT, std::string(place)});
+}
+
+}  // namespace
+
+Store::Store(std::string directory, StoreSettings settings, LockFile lock)
+    : directory_(std::move(directory)), settings_(settings), lock_(std::move(lock)) {}
+
+Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSettings settings) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) {
+    return refuse(ErrorCode::kUnavailable,
+                  fmt::format("cannot make the directory {}: {}", directory, failure.message()));
+  }
+  auto lock = LockFile::take(directory + "/lock");
+  if (!lock) return tl::unexpected(std::move(lock.error()));
+  return std::unique_ptr<Store>(new Store(directory, settings, std::move(*lock)));
+}
+
+Store::~Store() {
+  if (connection_) (void)fold_all();
+}
+
+Status Store::connect() {
+  auto database =
+      sqlite::Database::open(directory_ + "/retsu.db",
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                             settings_.vfs);
+  const auto refused = [&](const sqlite::Failure& failure) {
+    return tl::unexpected(store_error(directory_, failure));
+  };
+  if (!database) return refused(database.error());
+  auto made = std::make_unique<Connection>(Connection{std::move(*database), {}, {}, {}, {}});
+  if (auto done = made->database.execute(kSetUp); !done) return refused(done.error());
+  if (auto done = prepare_schema(made->database); !done) return refused(done.error());
+  const std::pair<sqlite::Statement*, const char*> statements[] = {
+      {&made->begin, "BEGIN IMMEDIATE"},
+      {&made->commit, "COMMIT"},
+      {&made->add_group, "INSERT INTO journal (number, changes) VALUES (?, ?)"},
+      {&made->drop_group, "DELETE FROM journal WHERE number = ?"}};
+  for (const auto& [statement, sql] : statements) {
+    auto prepared = made->database.prepare(sql);
+    if (!prepared) return refused(prepared.error());
+    *statement = std::move(*prepared);
+  }
+  fold_ = Fold();
+  if (auto done = fold_.prepare(made->database); !done) return refused(done.error());
+  connection_ = std::move(made);
+  return {};
+}
+
+Status Store::reopen(Engine& engine) {
+  fold_ = Fold();
+  connection_.reset();
+  has_ballast_ = has_room();
+  auto done = connect();
+  if (done) done = load(engine);
+  if (!done) {
+    fold_ = Fold();
+    connection_.reset();
+  }
+  return done;
+}
+
+Status Store::load(Engine& engine) {
+  auto groups = connection_->database.prepare("SELECT number, changes FROM journal ORDER BY number");
+  if (!groups) return tl::unexpected(store_error(directory_, groups.error()));
+  std::vector<std::string> journal;
+  first_group_ = next_group_ = 1;
+  for (;;) {
+    const auto row = groups->step();
+    if (!row) return tl::unexpected(store_error(directory_, row.error()));
+    if (!*row) break;
+    const auto number = static_cast<std::uint64_t>(groups->integer(0));
+    if (journal.empty()) first_group_ = number;
+    if (!journal.empty() && number != next_group_) {
+      return tl::unexpected(damaged(directory_, fmt::format("group {} is missing", next_group_)));
+    }
+    next_group_ = number + 1;
+    journal.emplace_back(groups->text(1));
+  }
+  groups->reset();
+
+  Overlay overlay;
+  young_bytes_ = 0;
+  for (std::size_t i = 0; i < journal.size(); ++i) {
+    young_bytes_ += journal[i].size();
+    if (overlay.add(journal[i], engine)) continue;
+    return tl::unexpected(damaged(directory_, fmt::format("journal group {}", first_group_ + i)));
+  }
+  folding_until_ = folded_until_ = first_group_ - 1;
+  Status done;
+  for_each_kind([&]<class Row>() {
+    if (done) done = load_kind<Row>(engine, overlay);
+  });
+  return done;
+}
+
+// The rows of the tables, with what the journal says about them, then those that only it has.
+template <class Row, class Overlay>
+Status Store::load_kind(Engine& engine, Overlay& overlay) {
+  engine::Changes ready;
+  const auto restore = [&](Row row) {
+    ready.push_back(making(engine, std::move(row)));
+    if (ready.size() < kRestoredAtOnce) return;
+    engine.restore(ready);
+    ready.clear();
+  };
+  const auto damage = [&](std::string_view what) {
+    return tl::unexpected(damaged(directory_, fmt::format("{} of table {}", what, Kind<Row>::kTable)));
+  };
+
+  auto& steps = overlay.template steps<Row>();
+  auto rows = connection_->database.prepare(Table<Row>::select());
+  if (!rows) return tl::unexpected(store_error(directory_, rows.error()));
+  for (std::int64_t place = 1;; ++place) {
+    const auto more = rows->step();
+    if (!more) return tl::unexpected(store_error(directory_, more.error()));
+    if (!*more) break;
+    std::optional<Row> row(std::in_place);
+    ColumnReader in(*rows, engine);
+    for_each_field<Row>([&](const auto& field) { in.next((*row).*field.member); });
+    if (in.failed() != 0) {
+      return damage(fmt::format("row {}, column {}", place, columns_of<Row>()[in.failed() - 1]));
+    }
+    const Key<Row> key = key_of(*row);
+    if (const auto found = steps.find(key); found != steps.end()) {
+      if (!Overlay::apply(key, found->second, row, engine)) return damage("a change");
+      fold_.set<Row>(key, row);
+      steps.erase(found);
+    }
+    if (row) restore(std::move(*row));
+  }
+
+  std::vector<const Key<Row>*> rest;
+  for (const auto& entry : steps) rest.push_back(&entry.first);
+  std::ranges::sort(rest, [](const auto* a, const auto* b) { return *a < *b; });
+  for (const Key<Row>* key : rest) {
+    std::optional<Row> row;
+    if (!Overlay::apply(*key, steps.find(*key)->second, row, engine)) return damage("a change");
+    fold_.set<Row>(*key, row);
+    if (row) restore(std::move(*row));
+  }
+  engine.restore(ready);
+  return {};
+}
+
+Store::Kept Store::keep(const engine::Changes& group) {
+  if (!connection_) return Kept::kUnknown;
+  const std::string bytes = pack_group(group);
+  if (fold_.left() == 0 && young_bytes_ >= settings_.journal_bytes) {
+    fold_.turn();
+    folding_until_ = next_group_ - 1;
+    young_bytes_ = 0;
+    turned_rows_ = fold_.left();
+  }
+  // The old generation is written when the young one is as large as that was, or a little sooner.
+  std::size_t due = turned_rows_ * (bytes.size() + bytes.size() / 4) / settings_.journal_bytes + 1;
+  const auto done = write_journal(bytes)
+                        .and_then([&] { return fold([&] { return --due == 0; }); })
+                        .and_then([&] { return forget_folded(kForgottenAtOnce); })
+                        .and_then([&] { return connection_->commit.run(); });
+  if (!done) return failed(done.error());
+  ++next_group_;
+  young_bytes_ += bytes.size();
+  fold_committed();
+  fold_.add(group);
+  return Kept::kYes;
+}
+
+sqlite::Done Store::write_journal(const std::string& group) {
+  return connection_->begin.run().and_then([&] {
+    connection_->add_group.bind(1, static_cast<std::int64_t>(next_group_));
+    connection_->add_group.bind_blob(2, group);
+    return connection_->add_group.run();
+  });
+}
+
+template <class Enough>
+sqlite::Done Store::fold(Enough enough) {
+  if (fold_.left() == 0) return {};
+  return fold_.write(enough);
+}
+
+// Groups all of whose rows are in the tables, the oldest first. Reading them again does no harm.
+sqlite::Done Store::forget_folded(std::uint64_t most) {
+  sqlite::Done done;
+  for (; done && most > 0 && first_group_ <= folded_until_; --most) {
+    connection_->drop_group.bind(1, static_cast<std::int64_t>(first_group_));
+    done = connection_->drop_group.run();
+    if (done) ++first_group_;
+  }
+  return done;
+}
+
+void Store::fold_committed() {
+  fold_.commit();
+  if (fold_.left() == 0) folded_until_ = folding_until_;
+}
+
+Store::Kept Store::failed(const sqlite::Failure& failure) {
+  fold_.roll_back();
+  const bool undone =
+      !connection_->database.in_transaction() || connection_->database.execute("ROLLBACK");
+  // Groups that were to go are still there, or not: both are right.
+  if (undone && failure.is_full()) {
+    if (auto first = connection_->database.integer("SELECT min(number) FROM journal"); first) {
+      first_group_ = *first > 0 ? static_cast<std::uint64_t>(*first) : next_group_;
+      give_up_ballast();
+      return Kept::kFull;
+    }
+  }
+  connection_.reset();
+  return Kept::kUnknown;
+}
+
+std::chrono::milliseconds Store::tidy() {
+  if (!connection_) return kNoWork;
+  if (fold_.left() == 0 && first_group_ > folded_until_) {
+    if (!fold_.has_young()) return kNoWork;
+    fold_.turn();
+    folding_until_ = next_group_ - 1;
+    young_bytes_ = 0;
+    turned_rows_ = fold_.left();
+  }
+  const Steady::time_point end = Steady::now() + kSlice;
+  const auto done = connection_->begin.run()
+                        .and_then([&] { return fold([&] { return Steady::now() >= end; }); })
+                        .and_then([&] { return forget_folded(64); })
+                        .and_then([&] { return connection_->commit.run(); });
+  if (!done) {
+    failed(done.error());
+    return std::chrono::seconds(1);
+  }
+  fold_committed();
+  return kSoon;
+}
+
+sqlite::Done Store::fold_all() {
+  while (connection_) {
+    if (tidy() != kSoon) break;
+  }
+  return {};
+}
+
+bool Store::give_up_ballast() {
+  if (!has_ballast_) return false;
+  has_ballast_ = false;
+  std::error_code ignored;
+  return std::filesystem::remove(directory_ + "/ballast", ignored);
+}
+
+bool Store::has_room() {
+  const std::string path = directory_ + "/ballast";
+  std::error_code ignored;
+  if (std::filesystem::file_size(path, ignored) == settings_.ballast_bytes && !ignored) return true;
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return false;
+  has_ballast_ = ::posix_fallocate(file, 0, static_cast<off_t>(settings_.ballast_bytes)) == 0;
+  ::close(file);
+  if (!has_ballast_) std::filesystem::remove(path, ignored);
+  return has_ballast_;
+}
+
+}  // namespace retsu::embedded

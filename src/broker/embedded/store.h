@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/sqlite.h"
+#include "broker/embedded/fold.h"
+#include "broker/embedded/lock_file.h"
+#include "broker/engine_broker.h"
+
+namespace retsu::embedded {
+
+struct StoreSettings {
+  std::size_t journal_bytes = std::size_t{32} << 20;  // then it is folded into the tables
+  std::size_t ballast_bytes = std::size_t{16} << 20;  // given up when the disk is full
+  const char* vfs = nullptr;                          // SQLite's file system, for tests
+};
+
+// An engine's rows in a directory:
+//
+//   retsu.db   SQLite in WAL mode. `journal` has a row for each group, synced before keep returns.
+//              The other tables have the rows themselves, a moment later, so that a person can read
+//              them; together they are always the whole truth.
+//   lock       who has the store open
+//   ballast    bytes to be given up when the disk is full
+//
+// Only this connection writes and checkpoints. One thread at a time.
+class Store final : public Keeper {
+ public:
+  // Makes the directory if it is not there. Refused: somebody else has it open, it is not a store,
+  // it is from a later version, the disk fails.
+  static Result<std::unique_ptr<Store>> open(const std::string& directory,
+                                             StoreSettings settings = {});
+  ~Store() override;  // folds all, so that the tables are up to date
+
+  Kept keep(const engine::Changes& group) override;
+  Status reopen(Engine& engine) override;
+  bool has_room() override;
+  std::chrono::milliseconds tidy() override;
+
+  sqlite::Done fold_all();
+
+ private:
+  Store(std::string directory, StoreSettings settings, LockFile lock);
+
+  Status connect();
+  Status load(Engine& engine);
+  template <class Row, class Overlay>
+  Status load_kind(Engine& engine, Overlay& overlay);
+  Kept failed(const sqlite::Failure& failure);
+  sqlite::Done write_journal(const std::string& group);
+  sqlite::Done forget_folded(std::uint64_t most);
+  template <class Enough>
+  sqlite::Done fold(Enough enough);
+  void fold_committed();
+  bool give_up_ballast();
+
+  const std::string directory_;
+  const StoreSettings settings_;
+  LockFile lock_;
+  bool has_ballast_ = false;
+
+  struct Connection {
+    sqlite::Database database;
+    sqlite::Statement begin;
+    sqlite::Statement commit;
+    sqlite::Statement add_group;
+    sqlite::Statement drop_group;
+  };
+  std::unique_ptr<Connection> connection_;  // none: it failed
+
+  Fold fold_;
+  std::uint64_t first_group_ = 1;  // in the journal
+  std::uint64_t next_group_ = 1;
+  std::uint64_t folding_until_ = 0;  // the last group that the old generation covers
+  std::uint64_t folded_until_ = 0;   // groups that may go
+  std::size_t young_bytes_ = 0;      // of the journal, since the generation turned
+  std::size_t turned_rows_ = 0;      // that the old generation had at first
+};
+
+}  // namespace retsu::embedded

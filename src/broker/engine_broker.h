@@ -1,0 +1,149 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/uuid.h"
+#include "broker/broker.h"
+#include "engine/engine.h"
+
+namespace retsu {
+
+// Makes what the engine did last. Used by the owner thread alone.
+class Keeper {
+ public:
+  virtual ~Keeper() = default;
+
+  enum class Kept : std::uint8_t {
+    kYes,
+    kFull,     // nothing was kept, for want of room
+    kUnknown,  // nobody can say: only what reopen() finds is true
+  };
+  virtual Kept keep(const engine::Changes& group) = 0;
+
+  // All that was ever kept, into an empty engine. Called once at the beginning, and after kUnknown.
+  virtual Status reopen(Engine& engine) = 0;
+
+  // Whether there is room again after kFull. Asked now and then.
+  virtual bool has_room() = 0;
+
+  // A slice of work that can wait. When to come again; kNoWork: not before the next keep.
+  static constexpr std::chrono::milliseconds kNoWork = std::chrono::milliseconds::max();
+  virtual std::chrono::milliseconds tidy() = 0;
+};
+
+// The engine behind the one seam. One thread owns it: it takes all commands that have arrived,
+// applies them, serves the claims that were waiting for what they did, has the whole group kept,
+// and only then answers.
+class EngineBroker : public Broker {
+ public:
+  // The clock is read by the owner thread only. Without one it stands still until set_clock.
+  using Clock = std::function<TimePoint()>;
+  static Clock system_clock();
+
+  ~EngineBroker() override;
+
+  void submit(Command command, Context context, Done done) noexcept override;
+  Subscription watch(EventFilter filter, EventSink sink) override;
+  [[nodiscard]] Capabilities capabilities() const override;
+
+  // For tests: sets the clock that stands still, backwards too, and returns when everything due by
+  // then has happened and has been answered.
+  void set_clock(TimePoint time);
+
+ protected:
+  // The engine holds what the keeper, if there is one, has kept so far.
+  EngineBroker(Limits limits, Clock clock, std::unique_ptr<Engine> engine,
+               std::unique_ptr<Keeper> keeper);
+
+ private:
+  struct Request {
+    Command command;
+    Context context;
+    Done done;
+    TimePoint until = kNever;  // for how long it may be answered late
+  };
+  // Applied, to be answered when it is kept.
+  struct Served {
+    Request request;
+    Result<Reply> reply;
+  };
+  // A claim that waits for work, or a look at a task that waits for its end.
+  struct Waiter {
+    Request request;
+    TimePoint retry_at = kNever;
+    std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
+  };
+  struct Watcher {
+    EventFilter filter;
+    EventSink sink;
+  };
+
+  void run();
+  void work(std::vector<Request> requests);
+  void serve(Request request);
+  void apply(Request request);
+  void wait(Request request, const Result<Reply>& reply);
+  void catch_up();
+  void serve_waiters();
+  bool serve_waiter(Waiter& waiter, std::set<std::string>& open);
+  void answer(Request& request, Result<Reply> reply);
+  void take_changes();
+  void keep();
+  Keeper::Kept keep_without_growth();
+  void undo_group();
+  void lose_track();
+  void reopen();
+  void tidy();
+  void deliver();
+  [[nodiscard]] TimePoint now() const;
+  [[nodiscard]] std::chrono::steady_clock::time_point wake_time() const;
+
+  const Limits limits_;
+  const Clock clock_;
+  UuidSource ids_;
+
+  // Shared.
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable idle_;
+  std::vector<Request> inbox_;
+  TimePoint manual_time_{};
+  std::uint64_t asked_ = 0;  // set_clock calls
+  std::uint64_t done_ = 0;
+  bool poked_ = false;  // a waiting caller gave up
+  bool stopping_ = false;
+  std::mutex watchers_mutex_;
+  std::map<std::uint64_t, Watcher> watchers_;
+  std::uint64_t last_watcher_ = 0;
+
+  // The owner thread's.
+  std::unique_ptr<Engine> engine_;  // none: the store cannot be read at the moment
+  std::unique_ptr<Keeper> keeper_;
+  Error broken_;       // why there is no engine
+  bool full_ = false;  // the store takes nothing that adds to it
+  std::chrono::steady_clock::time_point look_again_ =
+      std::chrono::steady_clock::time_point::max();  // at the store
+  std::list<Waiter> waiters_;      // first come, first served
+  std::set<std::string> touched_;  // queues that may have got something to give
+  bool all_touched_ = false;
+  // The group.
+  engine::Changes changes_;
+  std::vector<TaskEvent> events_;
+  std::uint64_t last_event_ = 0;
+  std::vector<Served> served_;
+
+  std::thread owner_;
+};
+
+}  // namespace retsu

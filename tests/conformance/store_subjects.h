@@ -1,0 +1,102 @@
+// Brokers with a store of their own in a new directory, which goes with them.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+
+#include "base/check.h"
+#include "broker/embedded/embedded_broker.h"
+#include "conformance/subject.h"
+
+namespace retsu::conformance {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "retsu.XXXXXX").string();
+    RETSU_CHECK(::mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A broker that is closed and opened again before every few calls, unless somebody waits or
+// watches.
+class RestartingBroker final : public Broker {
+ public:
+  RestartingBroker(std::string directory, EmbeddedBroker::Settings settings, int calls)
+      : directory_(std::move(directory)), settings_(std::move(settings)), calls_(calls) {
+    open();
+  }
+
+  void submit(Command command, Context context, Done done) noexcept override {
+    if (calls_ > 0 && ++called_ % calls_ == 0) restart();
+    ++under_way_;
+    broker_->submit(std::move(command), std::move(context),
+                    [this, done = std::move(done)](Result<Reply> reply) {
+                      --under_way_;
+                      done(std::move(reply));
+                    });
+  }
+  Subscription watch(EventFilter filter, EventSink sink) override {
+    watched_ = true;
+    return broker_->watch(std::move(filter), std::move(sink));
+  }
+  [[nodiscard]] Capabilities capabilities() const override { return broker_->capabilities(); }
+
+  void set_clock(TimePoint time) {
+    time_ = time;
+    broker_->set_clock(time);
+  }
+
+ private:
+  void open() {
+    auto opened = EmbeddedBroker::open(directory_, settings_);
+    if (!opened) std::fprintf(stderr, "%s\n", opened.error().message.c_str());
+    RETSU_CHECK(opened.has_value());
+    broker_ = std::move(*opened);
+    if (time_) broker_->set_clock(*time_);
+  }
+  void restart() {
+    if (under_way_ > 0 || watched_) return;
+    broker_.reset();
+    open();
+  }
+
+  const std::string directory_;
+  const EmbeddedBroker::Settings settings_;
+  const int calls_;  // 0: never
+  int called_ = 0;
+  std::atomic<int> under_way_ = 0;
+  bool watched_ = false;
+  std::optional<TimePoint> time_;
+  std::unique_ptr<EmbeddedBroker> broker_;
+};
+
+class EmbeddedSubject final : public Subject {
+ public:
+  EmbeddedSubject(Limits limits, int calls, embedded::StoreSettings store = {})
+      : broker_(directory_.path(), {limits, nullptr, store}, calls) {}
+
+  Broker& broker() override { return broker_; }
+  TimePoint now() override { return now_; }
+  void set_clock(TimePoint time) override {
+    now_ = time;
+    broker_.set_clock(time);
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  RestartingBroker broker_;
+  TimePoint now_{};
+};
+
+}  // namespace retsu::conformance
