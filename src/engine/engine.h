@@ -39,8 +39,8 @@ class Engine {
   engine::Changes take_changes();
   void undo(engine::Changes changes);
 
-  // Rows that a store kept, put back in this order of kinds: meta, queues, settings, lines, tasks,
-  // edges, claims, members, the rest. An engine that has restored all rows behaves as the one that
+  // Rows that a store kept, put back in this order of kinds: meta, queues, settings, tasks, edges,
+  // lines, claims, members, the rest. An engine that has restored all rows behaves as the one that
   // made them.
   void restore(const engine::Changes& changes);
   boost::intrusive_ptr<engine::Queue> queue(std::string_view name);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <mutex>
 #include <string>
 
 #include "base/check.h"
@@ -14,7 +15,11 @@ namespace retsu::conformance {
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "retsu.XXXXXX").string();
+    // In memory where that can be had: what survives is another test's business.
+    const std::filesystem::path memory = "/dev/shm";
+    const bool has_memory = std::filesystem::is_directory(memory);
+    const auto parent = has_memory ? memory : std::filesystem::temp_directory_path();
+    std::string pattern = (parent / "retsu.XXXXXX").string();
     RETSU_CHECK(::mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }
@@ -38,6 +43,7 @@ class RestartingBroker final : public Broker {
   }
 
   void submit(Command command, Context context, Done done) noexcept override {
+    const std::lock_guard lock(mutex_);
     if (calls_ > 0 && ++called_ % calls_ == 0) restart();
     ++under_way_;
     broker_->submit(std::move(command), std::move(context),
@@ -74,6 +80,7 @@ class RestartingBroker final : public Broker {
   const std::string directory_;
   const EmbeddedBroker::Settings settings_;
   const int calls_;  // 0: never
+  std::mutex mutex_;
   int called_ = 0;
   std::atomic<int> under_way_ = 0;
   bool watched_ = false;

@@ -42,8 +42,7 @@ inline constexpr bool kByFields<engine::LineRow> = true;
 template <>
 inline constexpr bool kByFields<engine::MetaRow> = true;
 
-// The kinds in the order in which they can be restored. Their numbers are part of the journal's
-// format: new ones go to the end of kNumber, wherever they stand here.
+// The numbers are part of the journal's format: they are never used for another kind.
 template <class Row>
 struct Kind;
 #define RETSU_STORED(row_type, its_number, its_table, its_keys) \
@@ -68,10 +67,12 @@ RETSU_STORED(engine::XcomRow, 11, "xcom", 1);
 RETSU_STORED(engine::CascadeRow, 12, "cascades", 1);
 #undef RETSU_STORED
 
+// The kinds in the order in which they can be restored. A line lives by its tasks, so it comes after
+// them.
 template <template <class> class Holder>
 using OfEachKind =
     std::tuple<Holder<StoredMeta>, Holder<StoredQueue>, Holder<engine::SettingsRow>,
-               Holder<StoredLine>, Holder<engine::TaskRow>, Holder<engine::EdgeRow>,
+               Holder<engine::TaskRow>, Holder<engine::EdgeRow>, Holder<StoredLine>,
                Holder<engine::ClaimRow>, Holder<engine::MemberRow>, Holder<engine::TombstoneRow>,
                Holder<engine::AliasRow>, Holder<engine::ScheduleRow>, Holder<engine::XcomRow>,
                Holder<engine::CascadeRow>>;
