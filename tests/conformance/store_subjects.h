@@ -58,6 +58,7 @@ class RestartingBroker final : public Broker {
   }
   [[nodiscard]] Capabilities capabilities() const override { return broker_->capabilities(); }
 
+  [[nodiscard]] bool restarts() const { return calls_ > 0; }
   void set_clock(TimePoint time) {
     time_ = time;
     broker_->set_clock(time);
@@ -95,6 +96,7 @@ class EmbeddedSubject final : public Subject {
 
   Broker& broker() override { return broker_; }
   TimePoint now() override { return now_; }
+  bool forgets_workers() override { return broker_.restarts(); }
   void set_clock(TimePoint time) override {
     now_ = time;
     broker_.set_clock(time);

@@ -26,6 +26,9 @@ class Subject {
   // goes on with each call.
   virtual void set_clock(TimePoint time) = 0;
 
+  // Does not know for how long no worker has asked: that is not kept.
+  virtual bool forgets_workers() { return false; }
+
   void advance(Millis by) { set_clock(now() + by); }
 };
 

@@ -106,6 +106,12 @@ Result<Reply> asked(Broker& broker, Command command) {
   return future.get();
 }
 
+void forget_workers(Result<Reply>& reply) {
+  auto* why = reply ? std::get_if<WhyReply>(&*reply) : nullptr;
+  if (why == nullptr) return;
+  std::erase_if(why->causes, [](const WhyCause& cause) { return cause.cause == Cause::kNoWorker; });
+}
+
 // A person wants to see the item that differs, not the whole page.
 template <class Item>
 void keep_what_differs(std::vector<Item>& ours, std::vector<Item>& theirs) {
@@ -141,8 +147,11 @@ std::string shown(const Step& step) { return format_time(step.clock) + " " + sho
 std::optional<Mismatch> Judge::ask(const Command& command) {
   const Status valid = validate(command, limits_);
   answer_ = valid ? model_.apply(command, clock_) : tl::unexpected(valid.error());
-  const Result<Reply> got = comparable(asked(subject_.broker(), command));
-  const Result<Reply> expected = comparable(answer_);
+  Result<Reply> got = comparable(asked(subject_.broker(), command));
+  Result<Reply> expected = comparable(answer_);
+  if (subject_.forgets_workers()) {
+    for (Result<Reply>* reply : {&got, &expected}) forget_workers(*reply);
+  }
   if (expected == got) return std::nullopt;
   return Mismatch{steps_, shown(command), shown(expected), shown(got)};
 }
