@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -13,7 +12,7 @@
 //
 //   struct Rate { std::int64_t limit; std::int64_t per_ms; };
 //   constexpr auto fields_of(std::type_identity<Rate>) {
-//     return std::tuple{Field{"limit", &Rate::limit, kRequired}, Field{"per_ms", &Rate::per_ms,
+//     return List{Field{"limit", &Rate::limit, kRequired}, Field{"per_ms", &Rate::per_ms,
 //     kRequired}};
 //   }
 //   enum class Kind { kFixed, kExponential };
@@ -22,6 +21,30 @@
 //     Kind::kExponential}});
 //   }
 namespace retsu {
+
+// What std::tuple is, for tables: an aggregate, and many times cheaper to compile.
+template <std::size_t place, class T>
+struct ListItem {
+  T value;
+};
+template <class Places, class... Ts>
+struct ListItems;
+template <std::size_t... place, class... Ts>
+struct ListItems<std::index_sequence<place...>, Ts...> : ListItem<place, Ts>... {};
+template <class... Ts>
+struct List : ListItems<std::index_sequence_for<Ts...>, Ts...> {};
+template <class... Ts>
+List(Ts...) -> List<Ts...>;
+
+template <std::size_t place, class T>
+constexpr const T& item(const ListItem<place, T>& of) {
+  return of.value;
+}
+template <class Call, std::size_t... place, class... Ts>
+constexpr decltype(auto) with_items(Call&& call,
+                                    const ListItems<std::index_sequence<place...>, Ts...>& list) {
+  return call(item<place>(list)...);
+}
 
 enum FieldUse : unsigned {
   kOptional = 0,     // absent on input: keeps its default
@@ -76,7 +99,7 @@ constexpr std::optional<Enum> value_of(std::string_view name) {
 // Calls visit(field) for each field of T, in the order of the table.
 template <HasFields T, class Visit>
 constexpr void for_each_field(Visit&& visit) {
-  std::apply([&](const auto&... field) { (visit(field), ...); },
+  with_items([&](const auto&... field) { (visit(field), ...); },
              fields_of(std::type_identity<T>{}));
 }
 

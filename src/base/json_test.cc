@@ -24,7 +24,7 @@ struct Inner {
   bool operator==(const Inner&) const = default;
 };
 constexpr auto fields_of(std::type_identity<Inner>) {
-  return std::tuple{Field{"size", &Inner::size, kRequired}, Field{"share", &Inner::share}};
+  return List{Field{"size", &Inner::size, kRequired}, Field{"share", &Inner::share}};
 }
 
 struct Beside {
@@ -33,7 +33,7 @@ struct Beside {
   bool operator==(const Beside&) const = default;
 };
 constexpr auto fields_of(std::type_identity<Beside>) {
-  return std::tuple{Field{"left", &Beside::left}, Field{"right", &Beside::right}};
+  return List{Field{"left", &Beside::left}, Field{"right", &Beside::right}};
 }
 
 struct Outer {
@@ -56,14 +56,14 @@ struct Outer {
   bool operator==(const Outer&) const = default;
 };
 constexpr auto fields_of(std::type_identity<Outer>) {
-  return std::tuple{Field{"name", &Outer::name},   Field{"text", &Outer::text},
-                    Field{"value", &Outer::value}, Field{"flag", &Outer::flag},
-                    Field{"yes", &Outer::yes},     Field{"small", &Outer::small},
-                    Field{"wide", &Outer::wide},   Field{"color", &Outer::color},
-                    Field{"at", &Outer::at},       Field{"maybe", &Outer::maybe},
-                    Field{"inner", &Outer::inner}, Field{"list", &Outer::list},
-                    Field{"map", &Outer::map},     Field{"shown", &Outer::shown, kAlwaysShown},
-                    Field{"", &Outer::beside},     Field{"secret", &Outer::secret, kReadOnly}};
+  return List{Field{"name", &Outer::name},   Field{"text", &Outer::text},
+              Field{"value", &Outer::value}, Field{"flag", &Outer::flag},
+              Field{"yes", &Outer::yes},     Field{"small", &Outer::small},
+              Field{"wide", &Outer::wide},   Field{"color", &Outer::color},
+              Field{"at", &Outer::at},       Field{"maybe", &Outer::maybe},
+              Field{"inner", &Outer::inner}, Field{"list", &Outer::list},
+              Field{"map", &Outer::map},     Field{"shown", &Outer::shown, kAlwaysShown},
+              Field{"", &Outer::beside},     Field{"secret", &Outer::secret, kReadOnly}};
 }
 
 template <class T>

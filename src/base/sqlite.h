@@ -77,8 +77,8 @@ class Database {
 
   Done execute(const std::string& sql);  // one statement or more, rows passed over
   Outcome<Statement> prepare(std::string_view sql);
-  Outcome<std::int64_t> integer(std::string_view sql);      // the first column of the first row
-  Outcome<std::string> text(std::string_view sql);          // likewise
+  Outcome<std::int64_t> integer(std::string_view sql);  // the first column of the first row
+  Outcome<std::string> text(std::string_view sql);      // likewise
   [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
   void interrupt() const { sqlite3_interrupt(handle_.get()); }
   [[nodiscard]] sqlite3* handle() const { return handle_.get(); }

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -96,13 +95,12 @@ class Broker {
 };
 
 // Asks and waits for the answer. Not from inside a Done or an EventSink.
+Result<Reply> call_any(Broker& broker, Command command, Context context = {});
+
 template <class Op>
 Result<typename Op::Reply> call(Broker& broker, Op operation, Context context = {}) {
-  auto answer = std::make_shared<std::promise<Result<Reply>>>();
-  auto future = answer->get_future();
-  broker.submit(Command(std::move(operation)), std::move(context),
-                [answer](Result<Reply> reply) { answer->set_value(std::move(reply)); });
-  Result<Reply> reply = future.get();
+  Result<Reply> reply =
+      call_any(broker, Command(std::in_place_type<Op>, std::move(operation)), std::move(context));
   if (!reply) return tl::unexpected(std::move(reply.error()));
   return std::get<typename Op::Reply>(std::move(*reply));
 }

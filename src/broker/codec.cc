@@ -44,7 +44,7 @@ constexpr Readers kReadersOf = {[](JsonReader& in, Command& value) {
 
 // By the rows of kOperations.
 constexpr auto kReaders = []<std::size_t... Row>(std::index_sequence<Row...>) {
-  return std::array{kReadersOf<std::variant_alternative_t<Row, Command>>...};
+  return std::array{kReadersOf<std::variant_alternative_t<Row, AnyCommand>>...};
 }
 (std::make_index_sequence<kOperations.size()>{});
 
@@ -72,7 +72,7 @@ struct ErrorBody {
   Error error;
 };
 constexpr auto fields_of(std::type_identity<ErrorBody>) {
-  return std::tuple{Field{"error", &ErrorBody::error, kRequired}};
+  return List{Field{"error", &ErrorBody::error, kRequired}};
 }
 
 }  // namespace

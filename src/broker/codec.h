@@ -36,15 +36,15 @@ std::string to_json(const TaskEvent& event);
 Result<TaskEvent> event_from_json(std::string_view body);
 
 constexpr auto fields_of(std::type_identity<TaskEvent>) {
-  return std::tuple{Field{"number", &TaskEvent::number},
-                    Field{"id", &TaskEvent::id},
-                    Field{"queue", &TaskEvent::queue},
-                    Field{"user", &TaskEvent::user},
-                    Field{"from", &TaskEvent::from, kAlwaysShown},
-                    Field{"to", &TaskEvent::to, kAlwaysShown},
-                    Field{"at", &TaskEvent::at},
-                    Field{"attempt", &TaskEvent::attempt},
-                    Field{"reason", &TaskEvent::reason}};
+  return List{Field{"number", &TaskEvent::number},
+              Field{"id", &TaskEvent::id},
+              Field{"queue", &TaskEvent::queue},
+              Field{"user", &TaskEvent::user},
+              Field{"from", &TaskEvent::from, kAlwaysShown},
+              Field{"to", &TaskEvent::to, kAlwaysShown},
+              Field{"at", &TaskEvent::at},
+              Field{"attempt", &TaskEvent::attempt},
+              Field{"reason", &TaskEvent::reason}};
 }
 
 }  // namespace retsu

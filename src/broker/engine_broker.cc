@@ -19,7 +19,9 @@ Error too_late() {
 }
 
 Error storage_full() {
-  return {ErrorCode::kStorageFull, "the store's disk is full: make room, it goes on by itself", {},
+  return {ErrorCode::kStorageFull,
+          "the store's disk is full: make room, it goes on by itself",
+          {},
           Millis(kSecond)};
 }
 Error outcome_unknown() {

@@ -134,8 +134,8 @@ class EngineBroker : public Broker {
   bool full_ = false;  // the store takes nothing that adds to it
   std::chrono::steady_clock::time_point look_again_ =
       std::chrono::steady_clock::time_point::max();  // at the store
-  std::list<Waiter> waiters_;      // first come, first served
-  std::set<std::string> touched_;  // queues that may have got something to give
+  std::list<Waiter> waiters_;                        // first come, first served
+  std::set<std::string> touched_;                    // queues that may have got something to give
   bool all_touched_ = false;
   // The group.
   engine::Changes changes_;

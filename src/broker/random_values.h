@@ -125,7 +125,7 @@ Variant alternative(std::size_t index) {
   [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     (void)((Index == index && (value.template emplace<Index>(), true)) || ...);
   }
-  (std::make_index_sequence<std::variant_size_v<Variant>>{});
+  (std::make_index_sequence<std::variant_size_v<typename Variant::variant>>{});
   return value;
 }
 

@@ -95,8 +95,8 @@ void dump_task(Dump& out, const Tables& tables, const TaskNode& task) {
   const Run& run = task.run();
   out.line("task {} {}", row.sequence, json(view(tables, task)));
   out.line("  key {} band {} to_front {} generated {} keeps {} overdue {} leases {} timeout {}",
-           row.key, static_cast<int>(row.band), row.to_front, row.id_generated,
-           row.keeps_permit, row.overdue, run.expired_leases, ms(run.timeout_at));
+           row.key, static_cast<int>(row.band), row.to_front, row.id_generated, row.keeps_permit,
+           row.overdue, run.expired_leases, ms(run.timeout_at));
   for (const EdgeRow& edge : tables.edges(task)) {
     out.line("  edge {} to {} {} met {} missing {} gone {}", edge.position, edge.target.view(),
              name_of(edge.when), edge.met ? name_of(*edge.met) : "no", edge.missing, edge.gone);

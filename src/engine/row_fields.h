@@ -22,7 +22,7 @@ constexpr auto names_of(std::type_identity<Hold>) {
 }
 
 constexpr auto fields_of(std::type_identity<Options>) {
-  return std::tuple{
+  return List{
       Field{"unique_key", &Options::unique_key},
       Field{"timeout_ms", &Options::timeout_ms},
       Field{"max_attempts", &Options::max_attempts},
@@ -35,26 +35,19 @@ constexpr auto fields_of(std::type_identity<Options>) {
   };
 }
 constexpr auto fields_of(std::type_identity<Run>) {
-  return std::tuple{
-      Field{"attempts", &Run::attempts},
-      Field{"expired_leases", &Run::expired_leases},
-      Field{"fence", &Run::fence},
-      Field{"claim_id", &Run::claim_id},
-      Field{"worker", &Run::worker},
-      Field{"run_at", &Run::run_at},
-      Field{"started_at", &Run::started_at},
-      Field{"timeout_at", &Run::timeout_at},
-      Field{"ended_at", &Run::ended_at},
-      Field{"result", &Run::result},
-      Field{"progress", &Run::progress},
-      Field{"error", &Run::error},
-      Field{"reason", &Run::reason},
-      Field{"retryable", &Run::retryable},
+  return List{
+      Field{"attempts", &Run::attempts},     Field{"expired_leases", &Run::expired_leases},
+      Field{"fence", &Run::fence},           Field{"claim_id", &Run::claim_id},
+      Field{"worker", &Run::worker},         Field{"run_at", &Run::run_at},
+      Field{"started_at", &Run::started_at}, Field{"timeout_at", &Run::timeout_at},
+      Field{"ended_at", &Run::ended_at},     Field{"result", &Run::result},
+      Field{"progress", &Run::progress},     Field{"error", &Run::error},
+      Field{"reason", &Run::reason},         Field{"retryable", &Run::retryable},
       Field{"history", &Run::history},
   };
 }
 constexpr auto fields_of(std::type_identity<TaskRow>) {
-  return std::tuple{
+  return List{
       Field{"sequence", &TaskRow::sequence},
       Field{"id", &TaskRow::id},
       Field{"line", &TaskRow::line},
@@ -76,7 +69,7 @@ constexpr auto fields_of(std::type_identity<TaskRow>) {
   };
 }
 constexpr auto fields_of(std::type_identity<EdgeRow>) {
-  return std::tuple{
+  return List{
       Field{"sequence", &EdgeRow::sequence}, Field{"position", &EdgeRow::position},
       Field{"task", &EdgeRow::dependent},    Field{"depends_on", &EdgeRow::target},
       Field{"condition", &EdgeRow::when},    Field{"met", &EdgeRow::met},
@@ -84,23 +77,23 @@ constexpr auto fields_of(std::type_identity<EdgeRow>) {
   };
 }
 constexpr auto fields_of(std::type_identity<ClaimRow>) {
-  return std::tuple{
-      Field{"number", &ClaimRow::number},           Field{"id", &ClaimRow::id},
-      Field{"worker", &ClaimRow::worker},           Field{"claimed_at", &ClaimRow::claimed_at},
-      Field{"lease_ms", &ClaimRow::lease_ms},       Field{"lease_until", &ClaimRow::lease_until},
+  return List{
+      Field{"number", &ClaimRow::number},       Field{"id", &ClaimRow::id},
+      Field{"worker", &ClaimRow::worker},       Field{"claimed_at", &ClaimRow::claimed_at},
+      Field{"lease_ms", &ClaimRow::lease_ms},   Field{"lease_until", &ClaimRow::lease_until},
       Field{"closed_at", &ClaimRow::closed_at},
   };
 }
 constexpr auto fields_of(std::type_identity<MemberRow>) {
-  return std::tuple{
-      Field{"fence", &MemberRow::fence},     Field{"claim", &MemberRow::claim},
-      Field{"task", &MemberRow::task},       Field{"line", &MemberRow::line},
-      Field{"hold", &MemberRow::hold},       Field{"outcome", &MemberRow::outcome},
+  return List{
+      Field{"fence", &MemberRow::fence}, Field{"claim", &MemberRow::claim},
+      Field{"task", &MemberRow::task},   Field{"line", &MemberRow::line},
+      Field{"hold", &MemberRow::hold},   Field{"outcome", &MemberRow::outcome},
       Field{"state", &MemberRow::state},
   };
 }
 constexpr auto fields_of(std::type_identity<QueueRow>) {
-  return std::tuple{
+  return List{
       Field{"present", &QueueRow::exists},
       Field{"policy", &QueueRow::policy},
       Field{"served", &QueueRow::served},
@@ -117,10 +110,10 @@ constexpr auto fields_of(std::type_identity<QueueRow>) {
   };
 }
 constexpr auto fields_of(std::type_identity<Waits>) {
-  return std::tuple{Field{"buckets", &Waits::buckets}, Field{"total", &Waits::total}};
+  return List{Field{"buckets", &Waits::buckets}, Field{"total", &Waits::total}};
 }
 constexpr auto fields_of(std::type_identity<LineRow>) {
-  return std::tuple{
+  return List{
       Field{"place", &LineRow::place},
       Field{"turns", &LineRow::turns},
       Field{"started", &LineRow::started},
@@ -128,35 +121,33 @@ constexpr auto fields_of(std::type_identity<LineRow>) {
   };
 }
 constexpr auto fields_of(std::type_identity<SettingsRow>) {
-  return std::tuple{Field{"queue", &SettingsRow::queue}, Field{"user", &SettingsRow::user},
-                    Field{"settings", &SettingsRow::settings}};
+  return List{Field{"queue", &SettingsRow::queue}, Field{"user", &SettingsRow::user},
+              Field{"settings", &SettingsRow::settings}};
 }
 constexpr auto fields_of(std::type_identity<TombstoneRow>) {
-  return std::tuple{
-      Field{"sequence", &TombstoneRow::sequence}, Field{"id", &TombstoneRow::id},
-      Field{"state", &TombstoneRow::state}, Field{"expires_at", &TombstoneRow::expires_at}};
+  return List{Field{"sequence", &TombstoneRow::sequence}, Field{"id", &TombstoneRow::id},
+              Field{"state", &TombstoneRow::state}, Field{"expires_at", &TombstoneRow::expires_at}};
 }
 constexpr auto fields_of(std::type_identity<AliasRow>) {
-  return std::tuple{Field{"id", &AliasRow::id}, Field{"target", &AliasRow::target}};
+  return List{Field{"id", &AliasRow::id}, Field{"target", &AliasRow::target}};
 }
 constexpr auto fields_of(std::type_identity<ScheduleRow>) {
-  return std::tuple{
+  return List{
       Field{"name", &ScheduleRow::name},           Field{"spec", &ScheduleRow::spec},
       Field{"anchor", &ScheduleRow::anchor},       Field{"next", &ScheduleRow::next},
       Field{"last_task", &ScheduleRow::last_task}, Field{"last_error", &ScheduleRow::last_error}};
 }
 constexpr auto fields_of(std::type_identity<XcomRow>) {
-  return std::tuple{Field{"key", &XcomRow::key}, Field{"value", &XcomRow::value},
-                    Field{"expires_at", &XcomRow::expires_at}};
+  return List{Field{"key", &XcomRow::key}, Field{"value", &XcomRow::value},
+              Field{"expires_at", &XcomRow::expires_at}};
 }
 constexpr auto fields_of(std::type_identity<CascadeRow>) {
-  return std::tuple{
-      Field{"number", &CascadeRow::number},     Field{"target", &CascadeRow::target},
-      Field{"state", &CascadeRow::state},       Field{"removed", &CascadeRow::removed},
-      Field{"ended_at", &CascadeRow::ended_at}, Field{"told", &CascadeRow::told}};
+  return List{Field{"number", &CascadeRow::number},     Field{"target", &CascadeRow::target},
+              Field{"state", &CascadeRow::state},       Field{"removed", &CascadeRow::removed},
+              Field{"ended_at", &CascadeRow::ended_at}, Field{"told", &CascadeRow::told}};
 }
 constexpr auto fields_of(std::type_identity<MetaRow>) {
-  return std::tuple{
+  return List{
       Field{"now", &MetaRow::now},           Field{"sequence", &MetaRow::sequence},
       Field{"fence", &MetaRow::fence},       Field{"place", &MetaRow::place},
       Field{"served", &MetaRow::served},     Field{"front", &MetaRow::front},

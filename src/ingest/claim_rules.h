@@ -7,28 +7,28 @@
 namespace retsu::rules {
 
 constexpr auto rules_of(For<Claim>) {
-  return std::tuple{Rule{"queues", &Claim::queues, EachDistinct{kQueueName, &Limits::claim_names}},
-                    Rule{"users", &Claim::users, Each{kId, &Limits::claim_names}},
-                    Rule{"steal", &Claim::steal, Each{kId, &Limits::claim_names}},
-                    Rule{"max", &Claim::max, UpTo{&Limits::claim}},
-                    Rule{"lease_ms", &Claim::lease_ms, Maybe{kLeaseDuration}},
-                    Rule{"wait_ms", &Claim::wait_ms, kWait},
-                    Rule{"worker", &Claim::worker, kShortLine},
-                    Rule{"claim_id", &Claim::claim_id, IfGiven{kId}}};
+  return List{Rule{"queues", &Claim::queues, EachDistinct{kQueueName, &Limits::claim_names}},
+              Rule{"users", &Claim::users, Each{kId, &Limits::claim_names}},
+              Rule{"steal", &Claim::steal, Each{kId, &Limits::claim_names}},
+              Rule{"max", &Claim::max, UpTo{&Limits::claim}},
+              Rule{"lease_ms", &Claim::lease_ms, Maybe{kLeaseDuration}},
+              Rule{"wait_ms", &Claim::wait_ms, kWait},
+              Rule{"worker", &Claim::worker, kShortLine},
+              Rule{"claim_id", &Claim::claim_id, IfGiven{kId}}};
 }
 inline bool relations_hold(Checking& run, const Claim& claim) {
   return !claim.queues.empty() || run.fail_at("queues", "there must be at least one");
 }
 
 constexpr auto rules_of(For<SettleOne>) {
-  return std::tuple{Rule{"id", &SettleOne::id, kId},
-                    Rule{"fence", &SettleOne::fence, Maybe{Between{0, kAnyNumber}}},
-                    Rule{"outcome", &SettleOne::outcome, Anything{}},
-                    Rule{"result", &SettleOne::result, IfGiven{JsonValue{&Limits::result_bytes}}},
-                    Rule{"error", &SettleOne::error, Prose{&Limits::error_bytes}},
-                    Rule{"retryable", &SettleOne::retryable, Anything{}},
-                    Rule{"retry_after_ms", &SettleOne::retry_after_ms, Maybe{kAnyDuration}},
-                    Rule{"children", &SettleOne::children, Each{Nested{}, &Limits::dependencies}}};
+  return List{Rule{"id", &SettleOne::id, kId},
+              Rule{"fence", &SettleOne::fence, Maybe{Between{0, kAnyNumber}}},
+              Rule{"outcome", &SettleOne::outcome, Anything{}},
+              Rule{"result", &SettleOne::result, IfGiven{JsonValue{&Limits::result_bytes}}},
+              Rule{"error", &SettleOne::error, Prose{&Limits::error_bytes}},
+              Rule{"retryable", &SettleOne::retryable, Anything{}},
+              Rule{"retry_after_ms", &SettleOne::retry_after_ms, Maybe{kAnyDuration}},
+              Rule{"children", &SettleOne::children, Each{Nested{}, &Limits::dependencies}}};
 }
 
 // Which fields go with which outcome.
@@ -57,9 +57,9 @@ inline bool relations_hold(Checking& run, const SettleOne& one) {
 }
 
 constexpr auto rules_of(For<Settle>) {
-  return std::tuple{Rule{"claim_id", &Settle::claim_id, kId},
-                    Rule{"results", &Settle::results, Each{Nested{}, &Limits::batch}},
-                    Rule{"all", &Settle::all, Anything{}}};
+  return List{Rule{"claim_id", &Settle::claim_id, kId},
+              Rule{"results", &Settle::results, Each{Nested{}, &Limits::batch}},
+              Rule{"all", &Settle::all, Anything{}}};
 }
 inline bool relations_hold(Checking& run, const Settle& settle) {
   if (settle.results.empty() != settle.all.has_value())
@@ -69,23 +69,23 @@ inline bool relations_hold(Checking& run, const Settle& settle) {
 }
 
 constexpr auto rules_of(For<Extend>) {
-  return std::tuple{Rule{"claim_id", &Extend::claim_id, kId},
-                    Rule{"lease_ms", &Extend::lease_ms, Maybe{kLeaseDuration}},
-                    Rule{"progress", &Extend::progress,
-                         EachById{JsonValue{&Limits::progress_bytes}, &Limits::claim}}};
+  return List{Rule{"claim_id", &Extend::claim_id, kId},
+              Rule{"lease_ms", &Extend::lease_ms, Maybe{kLeaseDuration}},
+              Rule{"progress", &Extend::progress,
+                   EachById{JsonValue{&Limits::progress_bytes}, &Limits::claim}}};
 }
 
 constexpr auto rules_of(For<ReleaseClaim>) {
-  return std::tuple{Rule{"claim_id", &ReleaseClaim::claim_id, kId}};
+  return List{Rule{"claim_id", &ReleaseClaim::claim_id, kId}};
 }
 
 constexpr auto rules_of(For<ReleaseOlder>) {
-  return std::tuple{Rule{"older_than_ms", &ReleaseOlder::older_than_ms, kAnyDuration}};
+  return List{Rule{"older_than_ms", &ReleaseOlder::older_than_ms, kAnyDuration}};
 }
 
 constexpr auto rules_of(For<ListClaims>) {
-  return std::tuple{Rule{"limit", &ListClaims::limit, UpTo{&Limits::page}},
-                    Rule{"cursor", &ListClaims::cursor, NumberCursor{}}};
+  return List{Rule{"limit", &ListClaims::limit, UpTo{&Limits::page}},
+              Rule{"cursor", &ListClaims::cursor, NumberCursor{}}};
 }
 
 }  // namespace retsu::rules

@@ -8,15 +8,15 @@ namespace retsu::rules {
 
 template <class Op>
 constexpr auto page_rules() {
-  return std::tuple{Rule{"limit", &Op::limit, UpTo{&Limits::page}},
-                    Rule{"cursor", &Op::cursor, kCursorLine}};
+  return List{Rule{"limit", &Op::limit, UpTo{&Limits::page}},
+              Rule{"cursor", &Op::cursor, kCursorLine}};
 }
 constexpr auto rules_of(For<ListQueues>) { return page_rules<ListQueues>(); }
 constexpr auto rules_of(For<ListSchedules>) { return page_rules<ListSchedules>(); }
 
 template <class Op>
 constexpr auto queue_rules() {
-  return std::tuple{Rule{"queue", &Op::queue, kQueueName}};
+  return List{Rule{"queue", &Op::queue, kQueueName}};
 }
 constexpr auto rules_of(For<GetQueue>) { return queue_rules<GetQueue>(); }
 constexpr auto rules_of(For<DeleteQueue>) { return queue_rules<DeleteQueue>(); }
@@ -25,8 +25,7 @@ constexpr auto rules_of(For<ResumeQueue>) { return queue_rules<ResumeQueue>(); }
 constexpr auto rules_of(For<PurgeQueue>) { return queue_rules<PurgeQueue>(); }
 
 constexpr auto rules_of(For<PutQueue>) {
-  return std::tuple{Rule{"queue", &PutQueue::queue, kQueueName},
-                    Rule{"", &PutQueue::policy, Nested{}}};
+  return List{Rule{"queue", &PutQueue::queue, kQueueName}, Rule{"", &PutQueue::policy, Nested{}}};
 }
 
 // Allowed for some policy. Whether for the one that it meets, patched() decides.
@@ -34,28 +33,28 @@ struct PolicyPatch {
   bool operator()(Checking& run, const Json& patch) const;
 };
 constexpr auto rules_of(For<PatchQueue>) {
-  return std::tuple{Rule{"queue", &PatchQueue::queue, kQueueName},
-                    Rule{"patch", &PatchQueue::patch, PolicyPatch{}}};
+  return List{Rule{"queue", &PatchQueue::queue, kQueueName},
+              Rule{"patch", &PatchQueue::patch, PolicyPatch{}}};
 }
 
 constexpr auto rules_of(For<ListUsers>) {
-  return std::tuple{Rule{"queue", &ListUsers::queue, IfGiven{kQueueName}},
-                    Rule{"limit", &ListUsers::limit, UpTo{&Limits::page}},
-                    Rule{"cursor", &ListUsers::cursor, kCursorLine}};
+  return List{Rule{"queue", &ListUsers::queue, IfGiven{kQueueName}},
+              Rule{"limit", &ListUsers::limit, UpTo{&Limits::page}},
+              Rule{"cursor", &ListUsers::cursor, kCursorLine}};
 }
 
 constexpr auto rules_of(For<PutUser>) {
-  return std::tuple{Rule{"user", &PutUser::user, kId},
-                    Rule{"queue", &PutUser::queue, IfGiven{kQueueName}},
-                    Rule{"", &PutUser::settings, Nested{}}};
+  return List{Rule{"user", &PutUser::user, kId},
+              Rule{"queue", &PutUser::queue, IfGiven{kQueueName}},
+              Rule{"", &PutUser::settings, Nested{}}};
 }
 
-constexpr auto rules_of(For<GetXcom>) { return std::tuple{Rule{"key", &GetXcom::key, kId}}; }
-constexpr auto rules_of(For<DeleteXcom>) { return std::tuple{Rule{"key", &DeleteXcom::key, kId}}; }
+constexpr auto rules_of(For<GetXcom>) { return List{Rule{"key", &GetXcom::key, kId}}; }
+constexpr auto rules_of(For<DeleteXcom>) { return List{Rule{"key", &DeleteXcom::key, kId}}; }
 constexpr auto rules_of(For<PutXcom>) {
-  return std::tuple{Rule{"key", &PutXcom::key, kId},
-                    Rule{"value", &PutXcom::value, JsonValue{&Limits::xcom_bytes}},
-                    Rule{"ttl_ms", &PutXcom::ttl_ms, Duration{1, kYear}}};
+  return List{Rule{"key", &PutXcom::key, kId},
+              Rule{"value", &PutXcom::value, JsonValue{&Limits::xcom_bytes}},
+              Rule{"ttl_ms", &PutXcom::ttl_ms, Duration{1, kYear}}};
 }
 
 struct CronText {
@@ -65,28 +64,28 @@ struct ZoneName {
   bool operator()(Checking& run, std::string_view zone) const;
 };
 constexpr auto rules_of(For<ScheduleSpec>) {
-  return std::tuple{Rule{"cron", &ScheduleSpec::cron, IfGiven{CronText{}}},
-                    Rule{"every_ms", &ScheduleSpec::every_ms, Maybe{Duration{kSecond, kYear}}},
-                    Rule{"time_zone", &ScheduleSpec::time_zone, ZoneName{}},
-                    Rule{"catch_up", &ScheduleSpec::catch_up, Anything{}},
-                    Rule{"task", &ScheduleSpec::task, Nested{}}};
+  return List{Rule{"cron", &ScheduleSpec::cron, IfGiven{CronText{}}},
+              Rule{"every_ms", &ScheduleSpec::every_ms, Maybe{Duration{kSecond, kYear}}},
+              Rule{"time_zone", &ScheduleSpec::time_zone, ZoneName{}},
+              Rule{"catch_up", &ScheduleSpec::catch_up, Anything{}},
+              Rule{"task", &ScheduleSpec::task, Nested{}}};
 }
 bool relations_hold(Checking& run, const ScheduleSpec& schedule);
 
 constexpr auto rules_of(For<PutSchedule>) {
-  return std::tuple{Rule{"name", &PutSchedule::name, kQueueName},
-                    Rule{"", &PutSchedule::schedule, Nested{}}};
+  return List{Rule{"name", &PutSchedule::name, kQueueName},
+              Rule{"", &PutSchedule::schedule, Nested{}}};
 }
 constexpr auto rules_of(For<DeleteSchedule>) {
-  return std::tuple{Rule{"name", &DeleteSchedule::name, kQueueName}};
+  return List{Rule{"name", &DeleteSchedule::name, kQueueName}};
 }
 constexpr auto rules_of(For<RunSchedule>) {
-  return std::tuple{Rule{"name", &RunSchedule::name, kQueueName},
-                    Rule{"id", &RunSchedule::id, IfGiven{kId}}};
+  return List{Rule{"name", &RunSchedule::name, kQueueName},
+              Rule{"id", &RunSchedule::id, IfGiven{kId}}};
 }
 
-constexpr auto rules_of(For<Stats>) { return std::tuple{}; }
-constexpr auto rules_of(For<StartDrain>) { return std::tuple{}; }
-constexpr auto rules_of(For<EndDrain>) { return std::tuple{}; }
+constexpr auto rules_of(For<Stats>) { return List{}; }
+constexpr auto rules_of(For<StartDrain>) { return List{}; }
+constexpr auto rules_of(For<EndDrain>) { return List{}; }
 
 }  // namespace retsu::rules

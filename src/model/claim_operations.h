@@ -118,69 +118,69 @@ struct ListClaims {
 };
 
 constexpr auto fields_of(std::type_identity<ClaimReply>) {
-  return std::tuple{Field{"claim_id", &ClaimReply::claim_id},
-                    Field{"tasks", &ClaimReply::tasks, kAlwaysShown},
-                    Field{"lease_until", &ClaimReply::lease_until},
-                    Field{"remaining", &ClaimReply::remaining, kAlwaysShown},
-                    Field{"next_at", &ClaimReply::next_at}};
+  return List{Field{"claim_id", &ClaimReply::claim_id},
+              Field{"tasks", &ClaimReply::tasks, kAlwaysShown},
+              Field{"lease_until", &ClaimReply::lease_until},
+              Field{"remaining", &ClaimReply::remaining, kAlwaysShown},
+              Field{"next_at", &ClaimReply::next_at}};
 }
 constexpr auto fields_of(std::type_identity<Claim>) {
-  return std::tuple{Field{"queues", &Claim::queues},     Field{"users", &Claim::users},
-                    Field{"steal", &Claim::steal},       Field{"max", &Claim::max},
-                    Field{"lease_ms", &Claim::lease_ms}, Field{"wait_ms", &Claim::wait_ms},
-                    Field{"worker", &Claim::worker},     Field{"claim_id", &Claim::claim_id}};
+  return List{Field{"queues", &Claim::queues},     Field{"users", &Claim::users},
+              Field{"steal", &Claim::steal},       Field{"max", &Claim::max},
+              Field{"lease_ms", &Claim::lease_ms}, Field{"wait_ms", &Claim::wait_ms},
+              Field{"worker", &Claim::worker},     Field{"claim_id", &Claim::claim_id}};
 }
 constexpr auto fields_of(std::type_identity<SettleOne>) {
-  return std::tuple{Field{"id", &SettleOne::id, kRequired},
-                    Field{"fence", &SettleOne::fence},
-                    Field{"outcome", &SettleOne::outcome, kRequired},
-                    Field{"result", &SettleOne::result},
-                    Field{"error", &SettleOne::error},
-                    Field{"retryable", &SettleOne::retryable},
-                    Field{"retry_after_ms", &SettleOne::retry_after_ms},
-                    Field{"children", &SettleOne::children}};
+  return List{Field{"id", &SettleOne::id, kRequired},
+              Field{"fence", &SettleOne::fence},
+              Field{"outcome", &SettleOne::outcome, kRequired},
+              Field{"result", &SettleOne::result},
+              Field{"error", &SettleOne::error},
+              Field{"retryable", &SettleOne::retryable},
+              Field{"retry_after_ms", &SettleOne::retry_after_ms},
+              Field{"children", &SettleOne::children}};
 }
 constexpr auto fields_of(std::type_identity<Settled>) {
-  return std::tuple{Field{"id", &Settled::id}, Field{"ok", &Settled::ok, kAlwaysShown},
-                    Field{"state", &Settled::state}, Field{"error", &Settled::error}};
+  return List{Field{"id", &Settled::id}, Field{"ok", &Settled::ok, kAlwaysShown},
+              Field{"state", &Settled::state}, Field{"error", &Settled::error}};
 }
 constexpr auto fields_of(std::type_identity<SettleReply>) {
-  return std::tuple{Field{"results", &SettleReply::results, kAlwaysShown}};
+  return List{Field{"results", &SettleReply::results, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<Settle>) {
-  return std::tuple{Field{"claim_id", &Settle::claim_id, kRequired},
-                    Field{"results", &Settle::results}, Field{"all", &Settle::all}};
+  return List{Field{"claim_id", &Settle::claim_id, kRequired}, Field{"results", &Settle::results},
+              Field{"all", &Settle::all}};
 }
 constexpr auto fields_of(std::type_identity<ExtendReply>) {
-  return std::tuple{Field{"lease_until", &ExtendReply::lease_until, kAlwaysShown},
-                    Field{"canceled", &ExtendReply::canceled, kAlwaysShown},
-                    Field{"lost", &ExtendReply::lost, kAlwaysShown}};
+  return List{Field{"lease_until", &ExtendReply::lease_until, kAlwaysShown},
+              Field{"canceled", &ExtendReply::canceled, kAlwaysShown},
+              Field{"lost", &ExtendReply::lost, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<Extend>) {
-  return std::tuple{Field{"claim_id", &Extend::claim_id, kRequired},
-                    Field{"lease_ms", &Extend::lease_ms}, Field{"progress", &Extend::progress}};
+  return List{Field{"claim_id", &Extend::claim_id, kRequired}, Field{"lease_ms", &Extend::lease_ms},
+              Field{"progress", &Extend::progress}};
 }
 constexpr auto fields_of(std::type_identity<Released>) {
-  return std::tuple{Field{"released", &Released::released, kAlwaysShown}};
+  return List{Field{"released", &Released::released, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<ReleaseClaim>) {
-  return std::tuple{Field{"claim_id", &ReleaseClaim::claim_id, kRequired}};
+  return List{Field{"claim_id", &ReleaseClaim::claim_id, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<ReleaseOlder>) {
-  return std::tuple{Field{"older_than_ms", &ReleaseOlder::older_than_ms, kRequired}};
+  return List{Field{"older_than_ms", &ReleaseOlder::older_than_ms, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<ClaimInfo>) {
-  return std::tuple{Field{"claim_id", &ClaimInfo::claim_id}, Field{"worker", &ClaimInfo::worker},
-                    Field{"claimed_at", &ClaimInfo::claimed_at},
-                    Field{"lease_until", &ClaimInfo::lease_until},
-                    Field{"tasks", &ClaimInfo::tasks, kAlwaysShown}};
+  return List{Field{"claim_id", &ClaimInfo::claim_id}, Field{"worker", &ClaimInfo::worker},
+              Field{"claimed_at", &ClaimInfo::claimed_at},
+              Field{"lease_until", &ClaimInfo::lease_until},
+              Field{"tasks", &ClaimInfo::tasks, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<ClaimPage>) {
-  return std::tuple{Field{"claims", &ClaimPage::claims, kAlwaysShown},
-                    Field{"next_cursor", &ClaimPage::next_cursor, kAlwaysShown}};
+  return List{Field{"claims", &ClaimPage::claims, kAlwaysShown},
+              Field{"next_cursor", &ClaimPage::next_cursor, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<ListClaims>) {
-  return std::tuple{Field{"limit", &ListClaims::limit}, Field{"cursor", &ListClaims::cursor}};
+  return List{Field{"limit", &ListClaims::limit}, Field{"cursor", &ListClaims::cursor}};
 }
 
 }  // namespace retsu

@@ -52,8 +52,8 @@ struct DependencyFields {
   When when = When::kFinished;
 };
 constexpr auto fields_of(std::type_identity<DependencyFields>) {
-  return std::tuple{Field{"id", &DependencyFields::id, kRequired},
-                    Field{"when", &DependencyFields::when}};
+  return List{Field{"id", &DependencyFields::id, kRequired},
+              Field{"when", &DependencyFields::when}};
 }
 
 struct ErrorFields {
@@ -63,10 +63,9 @@ struct ErrorFields {
   std::optional<std::int64_t> retry_after_ms;
 };
 constexpr auto fields_of(std::type_identity<ErrorFields>) {
-  return std::tuple{Field{"code", &ErrorFields::code, kRequired},
-                    Field{"message", &ErrorFields::message},
-                    Field{"details", &ErrorFields::details},
-                    Field{"retry_after_ms", &ErrorFields::retry_after_ms}};
+  return List{Field{"code", &ErrorFields::code, kRequired}, Field{"message", &ErrorFields::message},
+              Field{"details", &ErrorFields::details},
+              Field{"retry_after_ms", &ErrorFields::retry_after_ms}};
 }
 
 }  // namespace

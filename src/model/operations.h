@@ -12,7 +12,7 @@ namespace retsu {
 
 // Everything that can be asked of a queue: one alternative per row of kOperations, in the same
 // order.
-using Command =
+using AnyCommand =
     std::variant<Push, GetTask, ListTasks, Why, CancelTask, RetryTask, FrontTask, RemoveTask,
                  CancelTasks, RetryTasks, RedriveDead, PurgeDead, ListDead, Graph, Claim, Settle,
                  Extend, ReleaseClaim, ReleaseOlder, ListClaims, ListQueues, GetQueue, PutQueue,
@@ -20,10 +20,31 @@ using Command =
                  GetXcom, PutXcom, DeleteXcom, ListSchedules, PutSchedule, DeleteSchedule,
                  RunSchedule, Stats, StartDrain, EndDrain>;
 
-using Reply = std::variant<PushReply, Task, TaskPage, WhyReply, Removed, BulkReply, DeadPage,
-                           GraphReply, ClaimReply, SettleReply, ExtendReply, Released, ClaimPage,
-                           QueueList, QueueInfo, UserList, PutUserReply, XcomValue, ScheduleList,
-                           ScheduleInfo, Pushed, StatsReply, DrainReply>;
+using AnyReply = std::variant<PushReply, Task, TaskPage, WhyReply, Removed, BulkReply, DeadPage,
+                              GraphReply, ClaimReply, SettleReply, ExtendReply, Released, ClaimPage,
+                              QueueList, QueueInfo, UserList, PutUserReply, XcomValue, ScheduleList,
+                              ScheduleInfo, Pushed, StatsReply, DrainReply>;
+
+// Copied, moved and destroyed in one place: every user would compile that anew otherwise.
+struct Command : AnyCommand {
+  using AnyCommand::AnyCommand;
+  Command();
+  Command(const Command& other);
+  Command(Command&& other) noexcept;
+  Command& operator=(const Command& other);
+  Command& operator=(Command&& other) noexcept;
+  ~Command();
+};
+struct Reply : AnyReply {
+  using AnyReply::AnyReply;
+  Reply();
+  Reply(const Reply& other);
+  Reply(Reply&& other) noexcept;
+  Reply& operator=(const Reply& other);
+  Reply& operator=(Reply&& other) noexcept;
+  ~Reply();
+  bool operator==(const Reply& other) const;
+};
 
 enum class Scope : std::uint8_t { kPush, kWork, kRead, kAdmin };
 constexpr auto names_of(std::type_identity<Scope>) {
@@ -90,7 +111,7 @@ inline constexpr auto kOperations = std::to_array<Operation>({
     {"start_drain", "POST", "/v1/drain", Scope::kAdmin, kSmallBody, true, true},
     {"end_drain", "DELETE", "/v1/drain", Scope::kAdmin, kNoBody, true, true},
 });
-static_assert(kOperations.size() == std::variant_size_v<Command>);
+static_assert(kOperations.size() == std::variant_size_v<AnyCommand>);
 
 inline const Operation& operation_of(const Command& command) {
   return kOperations[command.index()];

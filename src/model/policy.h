@@ -32,9 +32,9 @@ struct Retry {
 };
 
 constexpr auto fields_of(std::type_identity<Retry>) {
-  return std::tuple{Field{"kind", &Retry::kind},     Field{"base_ms", &Retry::base_ms},
-                    Field{"factor", &Retry::factor}, Field{"max_ms", &Retry::max_ms},
-                    Field{"jitter", &Retry::jitter}, Field{"max_attempts", &Retry::max_attempts}};
+  return List{Field{"kind", &Retry::kind},     Field{"base_ms", &Retry::base_ms},
+              Field{"factor", &Retry::factor}, Field{"max_ms", &Retry::max_ms},
+              Field{"jitter", &Retry::jitter}, Field{"max_attempts", &Retry::max_attempts}};
 }
 
 // A token bucket: `limit` starts every `per_ms`, refilled evenly, at most `burst` saved up (0:
@@ -49,8 +49,8 @@ struct Rate {
 };
 
 constexpr auto fields_of(std::type_identity<Rate>) {
-  return std::tuple{Field{"limit", &Rate::limit, kRequired},
-                    Field{"per_ms", &Rate::per_ms, kRequired}, Field{"burst", &Rate::burst}};
+  return List{Field{"limit", &Rate::limit, kRequired}, Field{"per_ms", &Rate::per_ms, kRequired},
+              Field{"burst", &Rate::burst}};
 }
 
 struct Breaker {
@@ -59,7 +59,7 @@ struct Breaker {
 };
 
 constexpr auto fields_of(std::type_identity<Breaker>) {
-  return std::tuple{Field{"after", &Breaker::after, kRequired}};
+  return List{Field{"after", &Breaker::after, kRequired}};
 }
 
 // How long ended tasks are kept. The limits hold for each end state by itself.
@@ -74,10 +74,10 @@ struct Retention {
 };
 
 constexpr auto fields_of(std::type_identity<Retention>) {
-  return std::tuple{
-      Field{"finished_ms", &Retention::finished_ms}, Field{"canceled_ms", &Retention::canceled_ms},
-      Field{"failed_ms", &Retention::failed_ms}, Field{"max_tasks", &Retention::max_tasks},
-      Field{"max_bytes", &Retention::max_bytes}};
+  return List{Field{"finished_ms", &Retention::finished_ms},
+              Field{"canceled_ms", &Retention::canceled_ms},
+              Field{"failed_ms", &Retention::failed_ms}, Field{"max_tasks", &Retention::max_tasks},
+              Field{"max_bytes", &Retention::max_bytes}};
 }
 
 // How much earlier one step of priority counts. In JSON a number of milliseconds, or "strict".
@@ -111,19 +111,19 @@ struct QueuePolicy {
 };
 
 constexpr auto fields_of(std::type_identity<QueuePolicy>) {
-  return std::tuple{Field{"concurrency", &QueuePolicy::concurrency},
-                    Field{"interval_ms", &QueuePolicy::interval_ms},
-                    Field{"rate", &QueuePolicy::rate},
-                    Field{"throttle_ms", &QueuePolicy::throttle_ms},
-                    Field{"max_hold_ms", &QueuePolicy::max_hold_ms},
-                    Field{"retry", &QueuePolicy::retry},
-                    Field{"breaker", &QueuePolicy::breaker},
-                    Field{"lease_ms", &QueuePolicy::lease_ms},
-                    Field{"timeout_ms", &QueuePolicy::timeout_ms},
-                    Field{"aging_ms", &QueuePolicy::aging_ms},
-                    Field{"paused", &QueuePolicy::paused},
-                    Field{"await_keeps_permit", &QueuePolicy::await_keeps_permit},
-                    Field{"retention", &QueuePolicy::retention}};
+  return List{Field{"concurrency", &QueuePolicy::concurrency},
+              Field{"interval_ms", &QueuePolicy::interval_ms},
+              Field{"rate", &QueuePolicy::rate},
+              Field{"throttle_ms", &QueuePolicy::throttle_ms},
+              Field{"max_hold_ms", &QueuePolicy::max_hold_ms},
+              Field{"retry", &QueuePolicy::retry},
+              Field{"breaker", &QueuePolicy::breaker},
+              Field{"lease_ms", &QueuePolicy::lease_ms},
+              Field{"timeout_ms", &QueuePolicy::timeout_ms},
+              Field{"aging_ms", &QueuePolicy::aging_ms},
+              Field{"paused", &QueuePolicy::paused},
+              Field{"await_keeps_permit", &QueuePolicy::await_keeps_permit},
+              Field{"retention", &QueuePolicy::retention}};
 }
 
 // What a user gets in a queue. Set for one queue or, with no queue named, for all: the one wins
@@ -138,10 +138,10 @@ struct UserSettings {
 };
 
 constexpr auto fields_of(std::type_identity<UserSettings>) {
-  return std::tuple{Field{"weight", &UserSettings::weight},
-                    Field{"max_running", &UserSettings::max_running},
-                    Field{"max_waiting", &UserSettings::max_waiting},
-                    Field{"max_waiting_bytes", &UserSettings::max_waiting_bytes}};
+  return List{Field{"weight", &UserSettings::weight},
+              Field{"max_running", &UserSettings::max_running},
+              Field{"max_waiting", &UserSettings::max_waiting},
+              Field{"max_waiting_bytes", &UserSettings::max_waiting_bytes}};
 }
 
 // What the queue as a whole holds; above it, a clear error and no change.

@@ -248,141 +248,140 @@ struct EndDrain {
 };
 
 constexpr auto fields_of(std::type_identity<QueueInfo>) {
-  return std::tuple{Field{"queue", &QueueInfo::queue},
-                    Field{"", &QueueInfo::policy},
-                    Field{"tasks", &QueueInfo::tasks, kAlwaysShown},
-                    Field{"running", &QueueInfo::running, kAlwaysShown},
-                    Field{"waiting_bytes", &QueueInfo::waiting_bytes, kAlwaysShown},
-                    Field{"users", &QueueInfo::users, kAlwaysShown},
-                    Field{"oldest_age_ms", &QueueInfo::oldest_age_ms, kAlwaysShown},
-                    Field{"hold_until", &QueueInfo::hold_until, kAlwaysShown},
-                    Field{"per_minute", &QueueInfo::per_minute, kAlwaysShown},
-                    Field{"counters", &QueueInfo::counters, kAlwaysShown}};
+  return List{Field{"queue", &QueueInfo::queue},
+              Field{"", &QueueInfo::policy},
+              Field{"tasks", &QueueInfo::tasks, kAlwaysShown},
+              Field{"running", &QueueInfo::running, kAlwaysShown},
+              Field{"waiting_bytes", &QueueInfo::waiting_bytes, kAlwaysShown},
+              Field{"users", &QueueInfo::users, kAlwaysShown},
+              Field{"oldest_age_ms", &QueueInfo::oldest_age_ms, kAlwaysShown},
+              Field{"hold_until", &QueueInfo::hold_until, kAlwaysShown},
+              Field{"per_minute", &QueueInfo::per_minute, kAlwaysShown},
+              Field{"counters", &QueueInfo::counters, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<QueueList>) {
-  return std::tuple{Field{"queues", &QueueList::queues, kAlwaysShown},
-                    Field{"next_cursor", &QueueList::next_cursor, kAlwaysShown}};
+  return List{Field{"queues", &QueueList::queues, kAlwaysShown},
+              Field{"next_cursor", &QueueList::next_cursor, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<ListQueues>) {
-  return std::tuple{Field{"limit", &ListQueues::limit}, Field{"cursor", &ListQueues::cursor}};
+  return List{Field{"limit", &ListQueues::limit}, Field{"cursor", &ListQueues::cursor}};
 }
 constexpr auto fields_of(std::type_identity<GetQueue>) {
-  return std::tuple{Field{"queue", &GetQueue::queue, kRequired}};
+  return List{Field{"queue", &GetQueue::queue, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<PutQueue>) {
-  return std::tuple{Field{"queue", &PutQueue::queue, kRequired}, Field{"", &PutQueue::policy}};
+  return List{Field{"queue", &PutQueue::queue, kRequired}, Field{"", &PutQueue::policy}};
 }
 constexpr auto fields_of(std::type_identity<PatchQueue>) {
-  return std::tuple{Field{"queue", &PatchQueue::queue, kRequired},
-                    Field{"patch", &PatchQueue::patch, kRequired}};
+  return List{Field{"queue", &PatchQueue::queue, kRequired},
+              Field{"patch", &PatchQueue::patch, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<DeleteQueue>) {
-  return std::tuple{Field{"queue", &DeleteQueue::queue, kRequired}};
+  return List{Field{"queue", &DeleteQueue::queue, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<PauseQueue>) {
-  return std::tuple{Field{"queue", &PauseQueue::queue, kRequired}};
+  return List{Field{"queue", &PauseQueue::queue, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<ResumeQueue>) {
-  return std::tuple{Field{"queue", &ResumeQueue::queue, kRequired}};
+  return List{Field{"queue", &ResumeQueue::queue, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<PurgeQueue>) {
-  return std::tuple{Field{"queue", &PurgeQueue::queue, kRequired}};
+  return List{Field{"queue", &PurgeQueue::queue, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<UserInfo>) {
-  return std::tuple{Field{"user", &UserInfo::user},
-                    Field{"queue", &UserInfo::queue},
-                    Field{"weight", &UserInfo::weight},
-                    Field{"max_running", &UserInfo::max_running},
-                    Field{"max_waiting", &UserInfo::max_waiting},
-                    Field{"max_waiting_bytes", &UserInfo::max_waiting_bytes},
-                    Field{"waiting", &UserInfo::waiting, kAlwaysShown},
-                    Field{"queued", &UserInfo::queued, kAlwaysShown},
-                    Field{"waiting_bytes", &UserInfo::waiting_bytes, kAlwaysShown},
-                    Field{"running", &UserInfo::running, kAlwaysShown},
-                    Field{"started", &UserInfo::started, kAlwaysShown},
-                    Field{"share_got", &UserInfo::share_got, kAlwaysShown},
-                    Field{"share_due", &UserInfo::share_due, kAlwaysShown},
-                    Field{"wait_p50_ms", &UserInfo::wait_p50_ms, kAlwaysShown},
-                    Field{"wait_p95_ms", &UserInfo::wait_p95_ms, kAlwaysShown}};
+  return List{Field{"user", &UserInfo::user},
+              Field{"queue", &UserInfo::queue},
+              Field{"weight", &UserInfo::weight},
+              Field{"max_running", &UserInfo::max_running},
+              Field{"max_waiting", &UserInfo::max_waiting},
+              Field{"max_waiting_bytes", &UserInfo::max_waiting_bytes},
+              Field{"waiting", &UserInfo::waiting, kAlwaysShown},
+              Field{"queued", &UserInfo::queued, kAlwaysShown},
+              Field{"waiting_bytes", &UserInfo::waiting_bytes, kAlwaysShown},
+              Field{"running", &UserInfo::running, kAlwaysShown},
+              Field{"started", &UserInfo::started, kAlwaysShown},
+              Field{"share_got", &UserInfo::share_got, kAlwaysShown},
+              Field{"share_due", &UserInfo::share_due, kAlwaysShown},
+              Field{"wait_p50_ms", &UserInfo::wait_p50_ms, kAlwaysShown},
+              Field{"wait_p95_ms", &UserInfo::wait_p95_ms, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<UserList>) {
-  return std::tuple{Field{"users", &UserList::users, kAlwaysShown},
-                    Field{"next_cursor", &UserList::next_cursor, kAlwaysShown}};
+  return List{Field{"users", &UserList::users, kAlwaysShown},
+              Field{"next_cursor", &UserList::next_cursor, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<ListUsers>) {
-  return std::tuple{Field{"queue", &ListUsers::queue}, Field{"limit", &ListUsers::limit},
-                    Field{"cursor", &ListUsers::cursor}};
+  return List{Field{"queue", &ListUsers::queue}, Field{"limit", &ListUsers::limit},
+              Field{"cursor", &ListUsers::cursor}};
 }
 constexpr auto fields_of(std::type_identity<PutUserReply>) {
-  return std::tuple{Field{"user", &PutUserReply::user}, Field{"queue", &PutUserReply::queue},
-                    Field{"", &PutUserReply::settings}};
+  return List{Field{"user", &PutUserReply::user}, Field{"queue", &PutUserReply::queue},
+              Field{"", &PutUserReply::settings}};
 }
 constexpr auto fields_of(std::type_identity<PutUser>) {
-  return std::tuple{Field{"user", &PutUser::user, kRequired}, Field{"queue", &PutUser::queue},
-                    Field{"", &PutUser::settings}};
+  return List{Field{"user", &PutUser::user, kRequired}, Field{"queue", &PutUser::queue},
+              Field{"", &PutUser::settings}};
 }
 constexpr auto fields_of(std::type_identity<XcomValue>) {
-  return std::tuple{Field{"key", &XcomValue::key}, Field{"value", &XcomValue::value},
-                    Field{"expires_at", &XcomValue::expires_at}};
+  return List{Field{"key", &XcomValue::key}, Field{"value", &XcomValue::value},
+              Field{"expires_at", &XcomValue::expires_at}};
 }
 constexpr auto fields_of(std::type_identity<GetXcom>) {
-  return std::tuple{Field{"key", &GetXcom::key, kRequired}};
+  return List{Field{"key", &GetXcom::key, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<PutXcom>) {
-  return std::tuple{Field{"key", &PutXcom::key, kRequired},
-                    Field{"value", &PutXcom::value, kRequired}, Field{"ttl_ms", &PutXcom::ttl_ms}};
+  return List{Field{"key", &PutXcom::key, kRequired}, Field{"value", &PutXcom::value, kRequired},
+              Field{"ttl_ms", &PutXcom::ttl_ms}};
 }
 constexpr auto fields_of(std::type_identity<DeleteXcom>) {
-  return std::tuple{Field{"key", &DeleteXcom::key, kRequired}};
+  return List{Field{"key", &DeleteXcom::key, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<ScheduleSpec>) {
-  return std::tuple{Field{"cron", &ScheduleSpec::cron}, Field{"every_ms", &ScheduleSpec::every_ms},
-                    Field{"time_zone", &ScheduleSpec::time_zone},
-                    Field{"catch_up", &ScheduleSpec::catch_up},
-                    Field{"task", &ScheduleSpec::task, kRequired}};
+  return List{Field{"cron", &ScheduleSpec::cron}, Field{"every_ms", &ScheduleSpec::every_ms},
+              Field{"time_zone", &ScheduleSpec::time_zone},
+              Field{"catch_up", &ScheduleSpec::catch_up},
+              Field{"task", &ScheduleSpec::task, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<ScheduleInfo>) {
-  return std::tuple{Field{"name", &ScheduleInfo::name}, Field{"", &ScheduleInfo::schedule},
-                    Field{"next", &ScheduleInfo::next, kAlwaysShown},
-                    Field{"last_task", &ScheduleInfo::last_task},
-                    Field{"last_error", &ScheduleInfo::last_error}};
+  return List{Field{"name", &ScheduleInfo::name}, Field{"", &ScheduleInfo::schedule},
+              Field{"next", &ScheduleInfo::next, kAlwaysShown},
+              Field{"last_task", &ScheduleInfo::last_task},
+              Field{"last_error", &ScheduleInfo::last_error}};
 }
 constexpr auto fields_of(std::type_identity<ScheduleList>) {
-  return std::tuple{Field{"schedules", &ScheduleList::schedules, kAlwaysShown},
-                    Field{"next_cursor", &ScheduleList::next_cursor, kAlwaysShown}};
+  return List{Field{"schedules", &ScheduleList::schedules, kAlwaysShown},
+              Field{"next_cursor", &ScheduleList::next_cursor, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<ListSchedules>) {
-  return std::tuple{Field{"limit", &ListSchedules::limit}, Field{"cursor", &ListSchedules::cursor}};
+  return List{Field{"limit", &ListSchedules::limit}, Field{"cursor", &ListSchedules::cursor}};
 }
 constexpr auto fields_of(std::type_identity<PutSchedule>) {
-  return std::tuple{Field{"name", &PutSchedule::name, kRequired},
-                    Field{"", &PutSchedule::schedule}};
+  return List{Field{"name", &PutSchedule::name, kRequired}, Field{"", &PutSchedule::schedule}};
 }
 constexpr auto fields_of(std::type_identity<DeleteSchedule>) {
-  return std::tuple{Field{"name", &DeleteSchedule::name, kRequired}};
+  return List{Field{"name", &DeleteSchedule::name, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<RunSchedule>) {
-  return std::tuple{Field{"name", &RunSchedule::name, kRequired}, Field{"id", &RunSchedule::id}};
+  return List{Field{"name", &RunSchedule::name, kRequired}, Field{"id", &RunSchedule::id}};
 }
 constexpr auto fields_of(std::type_identity<StatsReply>) {
-  return std::tuple{Field{"now", &StatsReply::now},
-                    Field{"draining", &StatsReply::draining, kAlwaysShown},
-                    Field{"tasks", &StatsReply::tasks, kAlwaysShown},
-                    Field{"counters", &StatsReply::counters, kAlwaysShown},
-                    Field{"queues", &StatsReply::queues, kAlwaysShown},
-                    Field{"users", &StatsReply::users, kAlwaysShown},
-                    Field{"claims", &StatsReply::claims, kAlwaysShown},
-                    Field{"schedules", &StatsReply::schedules, kAlwaysShown},
-                    Field{"xcom", &StatsReply::xcom, kAlwaysShown},
-                    Field{"edges", &StatsReply::edges, kAlwaysShown},
-                    Field{"remembered_ids", &StatsReply::remembered_ids, kAlwaysShown}};
+  return List{Field{"now", &StatsReply::now},
+              Field{"draining", &StatsReply::draining, kAlwaysShown},
+              Field{"tasks", &StatsReply::tasks, kAlwaysShown},
+              Field{"counters", &StatsReply::counters, kAlwaysShown},
+              Field{"queues", &StatsReply::queues, kAlwaysShown},
+              Field{"users", &StatsReply::users, kAlwaysShown},
+              Field{"claims", &StatsReply::claims, kAlwaysShown},
+              Field{"schedules", &StatsReply::schedules, kAlwaysShown},
+              Field{"xcom", &StatsReply::xcom, kAlwaysShown},
+              Field{"edges", &StatsReply::edges, kAlwaysShown},
+              Field{"remembered_ids", &StatsReply::remembered_ids, kAlwaysShown}};
 }
-constexpr auto fields_of(std::type_identity<Stats>) { return std::tuple{}; }
+constexpr auto fields_of(std::type_identity<Stats>) { return List{}; }
 constexpr auto fields_of(std::type_identity<DrainReply>) {
-  return std::tuple{Field{"draining", &DrainReply::draining, kAlwaysShown},
-                    Field{"running", &DrainReply::running, kAlwaysShown}};
+  return List{Field{"draining", &DrainReply::draining, kAlwaysShown},
+              Field{"running", &DrainReply::running, kAlwaysShown}};
 }
-constexpr auto fields_of(std::type_identity<StartDrain>) { return std::tuple{}; }
-constexpr auto fields_of(std::type_identity<EndDrain>) { return std::tuple{}; }
+constexpr auto fields_of(std::type_identity<StartDrain>) { return List{}; }
+constexpr auto fields_of(std::type_identity<EndDrain>) { return List{}; }
 
 }  // namespace retsu

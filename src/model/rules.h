@@ -1,7 +1,7 @@
 // Tables of rules that values must obey, as fields.h has tables of their fields:
 //
 //   constexpr auto rules_of(For<Rate>) {
-//     return std::tuple{Rule{"limit", &Rate::limit, Between{1, 1'000'000}}, …};
+//     return List{Rule{"limit", &Rate::limit, Between{1, 1'000'000}}, …};
 //   }
 //
 // and, for what concerns several fields, `bool relations_hold(Checking&, const Rate&)`. Both stand
@@ -74,7 +74,7 @@ constexpr bool rules_cover_fields() {
   bool all = true;
   for_each_field<T>([&](const auto& field) {
     bool found = false;
-    std::apply([&](const auto&... rule) { ((found = found || rule.name == field.name), ...); },
+    with_items([&](const auto&... rule) { ((found = found || rule.name == field.name), ...); },
                rules_of(For<T>{}));
     all = all && found;
   });
@@ -85,7 +85,7 @@ template <HasRules T>
 bool check(Checking& run, const T& value) {
   if constexpr (HasFields<T>) static_assert(rules_cover_fields<T>());
   static constexpr auto kRules = rules_of(For<T>{});
-  const bool obeyed = std::apply(
+  const bool obeyed = with_items(
       [&](const auto&... rule) {
         return ((rule.check(run, value.*rule.member) || run.under(rule.name)) && ...);
       },

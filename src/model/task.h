@@ -109,25 +109,25 @@ struct NewTask {
 };
 
 constexpr auto fields_of(std::type_identity<NewTask>) {
-  return std::tuple{Field{"id", &NewTask::id},
-                    Field{"queue", &NewTask::queue},
-                    Field{"user", &NewTask::user},
-                    Field{"type", &NewTask::type},
-                    Field{"priority", &NewTask::priority},
-                    Field{"payload", &NewTask::payload},
-                    Field{"run_at", &NewTask::run_at},
-                    Field{"depends_on", &NewTask::depends_on},
-                    Field{"on_dependency_failure", &NewTask::on_dependency_failure},
-                    Field{"on_dependency_cancel", &NewTask::on_dependency_cancel},
-                    Field{"allow_missing", &NewTask::allow_missing},
-                    Field{"unique_key", &NewTask::unique_key},
-                    Field{"placement", &NewTask::placement},
-                    Field{"timeout_ms", &NewTask::timeout_ms},
-                    Field{"max_attempts", &NewTask::max_attempts},
-                    Field{"retry", &NewTask::retry},
-                    Field{"expires_at", &NewTask::expires_at},
-                    Field{"tags", &NewTask::tags},
-                    Field{"trace", &NewTask::trace}};
+  return List{Field{"id", &NewTask::id},
+              Field{"queue", &NewTask::queue},
+              Field{"user", &NewTask::user},
+              Field{"type", &NewTask::type},
+              Field{"priority", &NewTask::priority},
+              Field{"payload", &NewTask::payload},
+              Field{"run_at", &NewTask::run_at},
+              Field{"depends_on", &NewTask::depends_on},
+              Field{"on_dependency_failure", &NewTask::on_dependency_failure},
+              Field{"on_dependency_cancel", &NewTask::on_dependency_cancel},
+              Field{"allow_missing", &NewTask::allow_missing},
+              Field{"unique_key", &NewTask::unique_key},
+              Field{"placement", &NewTask::placement},
+              Field{"timeout_ms", &NewTask::timeout_ms},
+              Field{"max_attempts", &NewTask::max_attempts},
+              Field{"retry", &NewTask::retry},
+              Field{"expires_at", &NewTask::expires_at},
+              Field{"tags", &NewTask::tags},
+              Field{"trace", &NewTask::trace}};
 }
 
 // One earlier run that did not finish, or a redrive.
@@ -143,12 +143,12 @@ struct Attempt {
 };
 
 constexpr auto fields_of(std::type_identity<Attempt>) {
-  return std::tuple{Field{"attempt", &Attempt::attempt, kAlwaysShown},
-                    Field{"outcome", &Attempt::outcome},
-                    Field{"started_at", &Attempt::started_at},
-                    Field{"ended_at", &Attempt::ended_at},
-                    Field{"worker", &Attempt::worker},
-                    Field{"error", &Attempt::error}};
+  return List{Field{"attempt", &Attempt::attempt, kAlwaysShown},
+              Field{"outcome", &Attempt::outcome},
+              Field{"started_at", &Attempt::started_at},
+              Field{"ended_at", &Attempt::ended_at},
+              Field{"worker", &Attempt::worker},
+              Field{"error", &Attempt::error}};
 }
 
 // All that is known of a task.
@@ -195,42 +195,42 @@ struct Task {
 };
 
 constexpr auto fields_of(std::type_identity<Task>) {
-  return std::tuple{Field{"id", &Task::id},
-                    Field{"state", &Task::state},
-                    Field{"retrying", &Task::retrying},
-                    Field{"queue", &Task::queue},
-                    Field{"user", &Task::user},
-                    Field{"type", &Task::type, kAlwaysShown},
-                    Field{"priority", &Task::priority},
-                    Field{"payload", &Task::payload},
-                    Field{"attempts", &Task::attempts, kAlwaysShown},
-                    Field{"max_attempts", &Task::max_attempts},
-                    Field{"created_at", &Task::created_at},
-                    Field{"run_at", &Task::run_at},
-                    Field{"queued_at", &Task::queued_at},
-                    Field{"started_at", &Task::started_at},
-                    Field{"ended_at", &Task::ended_at},
-                    Field{"depends_on", &Task::depends_on},
-                    Field{"blocked_by", &Task::blocked_by},
-                    Field{"on_dependency_failure", &Task::on_dependency_failure},
-                    Field{"on_dependency_cancel", &Task::on_dependency_cancel},
-                    Field{"unique_key", &Task::unique_key},
-                    Field{"placement", &Task::placement},
-                    Field{"timeout_ms", &Task::timeout_ms},
-                    Field{"retry", &Task::retry},
-                    Field{"expires_at", &Task::expires_at},
-                    Field{"tags", &Task::tags},
-                    Field{"trace", &Task::trace},
-                    Field{"claim_id", &Task::claim_id},
-                    Field{"worker", &Task::worker},
-                    Field{"fence", &Task::fence},
-                    Field{"lease_until", &Task::lease_until},
-                    Field{"error", &Task::error},
-                    Field{"reason", &Task::reason},
-                    Field{"retryable", &Task::retryable},
-                    Field{"result", &Task::result},
-                    Field{"progress", &Task::progress},
-                    Field{"history", &Task::history}};
+  return List{Field{"id", &Task::id},
+              Field{"state", &Task::state},
+              Field{"retrying", &Task::retrying},
+              Field{"queue", &Task::queue},
+              Field{"user", &Task::user},
+              Field{"type", &Task::type, kAlwaysShown},
+              Field{"priority", &Task::priority},
+              Field{"payload", &Task::payload},
+              Field{"attempts", &Task::attempts, kAlwaysShown},
+              Field{"max_attempts", &Task::max_attempts},
+              Field{"created_at", &Task::created_at},
+              Field{"run_at", &Task::run_at},
+              Field{"queued_at", &Task::queued_at},
+              Field{"started_at", &Task::started_at},
+              Field{"ended_at", &Task::ended_at},
+              Field{"depends_on", &Task::depends_on},
+              Field{"blocked_by", &Task::blocked_by},
+              Field{"on_dependency_failure", &Task::on_dependency_failure},
+              Field{"on_dependency_cancel", &Task::on_dependency_cancel},
+              Field{"unique_key", &Task::unique_key},
+              Field{"placement", &Task::placement},
+              Field{"timeout_ms", &Task::timeout_ms},
+              Field{"retry", &Task::retry},
+              Field{"expires_at", &Task::expires_at},
+              Field{"tags", &Task::tags},
+              Field{"trace", &Task::trace},
+              Field{"claim_id", &Task::claim_id},
+              Field{"worker", &Task::worker},
+              Field{"fence", &Task::fence},
+              Field{"lease_until", &Task::lease_until},
+              Field{"error", &Task::error},
+              Field{"reason", &Task::reason},
+              Field{"retryable", &Task::retryable},
+              Field{"result", &Task::result},
+              Field{"progress", &Task::progress},
+              Field{"history", &Task::history}};
 }
 
 // What a dependency or a child ended with.
@@ -241,7 +241,7 @@ struct Input {
 };
 
 constexpr auto fields_of(std::type_identity<Input>) {
-  return std::tuple{Field{"state", &Input::state}, Field{"result", &Input::result}};
+  return List{Field{"state", &Input::state}, Field{"result", &Input::result}};
 }
 
 // A task as its worker gets it.
@@ -267,22 +267,22 @@ struct ClaimedTask {
 };
 
 constexpr auto fields_of(std::type_identity<ClaimedTask>) {
-  return std::tuple{Field{"id", &ClaimedTask::id},
-                    Field{"queue", &ClaimedTask::queue},
-                    Field{"user", &ClaimedTask::user},
-                    Field{"type", &ClaimedTask::type, kAlwaysShown},
-                    Field{"priority", &ClaimedTask::priority},
-                    Field{"payload", &ClaimedTask::payload},
-                    Field{"fence", &ClaimedTask::fence, kAlwaysShown},
-                    Field{"attempt", &ClaimedTask::attempt, kAlwaysShown},
-                    Field{"max_attempts", &ClaimedTask::max_attempts},
-                    Field{"created_at", &ClaimedTask::created_at},
-                    Field{"timeout_at", &ClaimedTask::timeout_at},
-                    Field{"inputs", &ClaimedTask::inputs},
-                    Field{"unique_key", &ClaimedTask::unique_key},
-                    Field{"tags", &ClaimedTask::tags},
-                    Field{"trace", &ClaimedTask::trace},
-                    Field{"progress", &ClaimedTask::progress}};
+  return List{Field{"id", &ClaimedTask::id},
+              Field{"queue", &ClaimedTask::queue},
+              Field{"user", &ClaimedTask::user},
+              Field{"type", &ClaimedTask::type, kAlwaysShown},
+              Field{"priority", &ClaimedTask::priority},
+              Field{"payload", &ClaimedTask::payload},
+              Field{"fence", &ClaimedTask::fence, kAlwaysShown},
+              Field{"attempt", &ClaimedTask::attempt, kAlwaysShown},
+              Field{"max_attempts", &ClaimedTask::max_attempts},
+              Field{"created_at", &ClaimedTask::created_at},
+              Field{"timeout_at", &ClaimedTask::timeout_at},
+              Field{"inputs", &ClaimedTask::inputs},
+              Field{"unique_key", &ClaimedTask::unique_key},
+              Field{"tags", &ClaimedTask::tags},
+              Field{"trace", &ClaimedTask::trace},
+              Field{"progress", &ClaimedTask::progress}};
 }
 
 }  // namespace retsu

@@ -212,108 +212,103 @@ struct Graph {
 };
 
 constexpr auto fields_of(std::type_identity<Pushed>) {
-  return std::tuple{Field{"id", &Pushed::id}, Field{"state", &Pushed::state},
-                    Field{"created", &Pushed::created, kAlwaysShown},
-                    Field{"error", &Pushed::error}};
+  return List{Field{"id", &Pushed::id}, Field{"state", &Pushed::state},
+              Field{"created", &Pushed::created, kAlwaysShown}, Field{"error", &Pushed::error}};
 }
 constexpr auto fields_of(std::type_identity<PushReply>) {
-  return std::tuple{Field{"tasks", &PushReply::tasks, kAlwaysShown}};
+  return List{Field{"tasks", &PushReply::tasks, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<Push>) {
-  return std::tuple{Field{"tasks", &Push::tasks, kRequired}, Field{"partial", &Push::partial}};
+  return List{Field{"tasks", &Push::tasks, kRequired}, Field{"partial", &Push::partial}};
 }
 constexpr auto fields_of(std::type_identity<GetTask>) {
-  return std::tuple{Field{"id", &GetTask::id, kRequired}, Field{"wait_ms", &GetTask::wait_ms}};
+  return List{Field{"id", &GetTask::id, kRequired}, Field{"wait_ms", &GetTask::wait_ms}};
 }
 constexpr auto fields_of(std::type_identity<Filter>) {
-  return std::tuple{Field{"state", &Filter::state},
-                    Field{"queue", &Filter::queue},
-                    Field{"user", &Filter::user},
-                    Field{"type", &Filter::type},
-                    Field{"tag", &Filter::tag},
-                    Field{"unique_key", &Filter::unique_key},
-                    Field{"waits_for", &Filter::waits_for},
-                    Field{"q", &Filter::q},
-                    Field{"since", &Filter::since},
-                    Field{"until", &Filter::until}};
+  return List{Field{"state", &Filter::state},
+              Field{"queue", &Filter::queue},
+              Field{"user", &Filter::user},
+              Field{"type", &Filter::type},
+              Field{"tag", &Filter::tag},
+              Field{"unique_key", &Filter::unique_key},
+              Field{"waits_for", &Filter::waits_for},
+              Field{"q", &Filter::q},
+              Field{"since", &Filter::since},
+              Field{"until", &Filter::until}};
 }
 constexpr auto fields_of(std::type_identity<TaskPage>) {
-  return std::tuple{Field{"tasks", &TaskPage::tasks, kAlwaysShown},
-                    Field{"next_cursor", &TaskPage::next_cursor, kAlwaysShown}};
+  return List{Field{"tasks", &TaskPage::tasks, kAlwaysShown},
+              Field{"next_cursor", &TaskPage::next_cursor, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<ListTasks>) {
-  return std::tuple{Field{"filter", &ListTasks::filter}, Field{"limit", &ListTasks::limit},
-                    Field{"cursor", &ListTasks::cursor}};
+  return List{Field{"filter", &ListTasks::filter}, Field{"limit", &ListTasks::limit},
+              Field{"cursor", &ListTasks::cursor}};
 }
 constexpr auto fields_of(std::type_identity<WhyCause>) {
-  return std::tuple{Field{"cause", &WhyCause::cause}, Field{"detail", &WhyCause::detail},
-                    Field{"until", &WhyCause::until}};
+  return List{Field{"cause", &WhyCause::cause}, Field{"detail", &WhyCause::detail},
+              Field{"until", &WhyCause::until}};
 }
 constexpr auto fields_of(std::type_identity<WhyReply>) {
-  return std::tuple{Field{"state", &WhyReply::state},
-                    Field{"causes", &WhyReply::causes, kAlwaysShown}};
+  return List{Field{"state", &WhyReply::state}, Field{"causes", &WhyReply::causes, kAlwaysShown}};
 }
-constexpr auto fields_of(std::type_identity<Why>) {
-  return std::tuple{Field{"id", &Why::id, kRequired}};
-}
+constexpr auto fields_of(std::type_identity<Why>) { return List{Field{"id", &Why::id, kRequired}}; }
 constexpr auto fields_of(std::type_identity<CancelTask>) {
-  return std::tuple{Field{"id", &CancelTask::id, kRequired}};
+  return List{Field{"id", &CancelTask::id, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<RetryTask>) {
-  return std::tuple{Field{"id", &RetryTask::id, kRequired}};
+  return List{Field{"id", &RetryTask::id, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<FrontTask>) {
-  return std::tuple{Field{"id", &FrontTask::id, kRequired}};
+  return List{Field{"id", &FrontTask::id, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<Removed>) {
-  return std::tuple{Field{"removed", &Removed::removed, kAlwaysShown}};
+  return List{Field{"removed", &Removed::removed, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<RemoveTask>) {
-  return std::tuple{Field{"id", &RemoveTask::id, kRequired}};
+  return List{Field{"id", &RemoveTask::id, kRequired}};
 }
 constexpr auto fields_of(std::type_identity<BulkReply>) {
-  return std::tuple{Field{"matched", &BulkReply::matched, kAlwaysShown},
-                    Field{"changed", &BulkReply::changed, kAlwaysShown}};
+  return List{Field{"matched", &BulkReply::matched, kAlwaysShown},
+              Field{"changed", &BulkReply::changed, kAlwaysShown}};
 }
 template <class Bulk>
 constexpr auto bulk_fields() {
-  return std::tuple{Field{"filter", &Bulk::filter, kRequired}, Field{"expect", &Bulk::expect},
-                    Field{"dry_run", &Bulk::dry_run}};
+  return List{Field{"filter", &Bulk::filter, kRequired}, Field{"expect", &Bulk::expect},
+              Field{"dry_run", &Bulk::dry_run}};
 }
 constexpr auto fields_of(std::type_identity<CancelTasks>) { return bulk_fields<CancelTasks>(); }
 constexpr auto fields_of(std::type_identity<RetryTasks>) { return bulk_fields<RetryTasks>(); }
 constexpr auto fields_of(std::type_identity<RedriveDead>) { return bulk_fields<RedriveDead>(); }
 constexpr auto fields_of(std::type_identity<PurgeDead>) { return bulk_fields<PurgeDead>(); }
 constexpr auto fields_of(std::type_identity<DeadGroup>) {
-  return std::tuple{Field{"error", &DeadGroup::error, kAlwaysShown},
-                    Field{"reason", &DeadGroup::reason}, Field{"count", &DeadGroup::count},
-                    Field{"newest", &DeadGroup::newest}, Field{"example", &DeadGroup::example}};
+  return List{Field{"error", &DeadGroup::error, kAlwaysShown}, Field{"reason", &DeadGroup::reason},
+              Field{"count", &DeadGroup::count}, Field{"newest", &DeadGroup::newest},
+              Field{"example", &DeadGroup::example}};
 }
 constexpr auto fields_of(std::type_identity<DeadPage>) {
-  return std::tuple{Field{"tasks", &DeadPage::tasks, kAlwaysShown},
-                    Field{"groups", &DeadPage::groups},
-                    Field{"next_cursor", &DeadPage::next_cursor, kAlwaysShown}};
+  return List{Field{"tasks", &DeadPage::tasks, kAlwaysShown}, Field{"groups", &DeadPage::groups},
+              Field{"next_cursor", &DeadPage::next_cursor, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<ListDead>) {
-  return std::tuple{Field{"filter", &ListDead::filter}, Field{"group", &ListDead::group},
-                    Field{"limit", &ListDead::limit}, Field{"cursor", &ListDead::cursor}};
+  return List{Field{"filter", &ListDead::filter}, Field{"group", &ListDead::group},
+              Field{"limit", &ListDead::limit}, Field{"cursor", &ListDead::cursor}};
 }
 constexpr auto fields_of(std::type_identity<GraphNode>) {
-  return std::tuple{Field{"id", &GraphNode::id},       Field{"state", &GraphNode::state},
-                    Field{"queue", &GraphNode::queue}, Field{"user", &GraphNode::user},
-                    Field{"type", &GraphNode::type},   Field{"missing", &GraphNode::missing}};
+  return List{Field{"id", &GraphNode::id},       Field{"state", &GraphNode::state},
+              Field{"queue", &GraphNode::queue}, Field{"user", &GraphNode::user},
+              Field{"type", &GraphNode::type},   Field{"missing", &GraphNode::missing}};
 }
 constexpr auto fields_of(std::type_identity<GraphEdge>) {
-  return std::tuple{Field{"from", &GraphEdge::from}, Field{"to", &GraphEdge::to},
-                    Field{"when", &GraphEdge::when}, Field{"met", &GraphEdge::met, kAlwaysShown}};
+  return List{Field{"from", &GraphEdge::from}, Field{"to", &GraphEdge::to},
+              Field{"when", &GraphEdge::when}, Field{"met", &GraphEdge::met, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<GraphReply>) {
-  return std::tuple{Field{"nodes", &GraphReply::nodes, kAlwaysShown},
-                    Field{"edges", &GraphReply::edges, kAlwaysShown},
-                    Field{"truncated", &GraphReply::truncated}};
+  return List{Field{"nodes", &GraphReply::nodes, kAlwaysShown},
+              Field{"edges", &GraphReply::edges, kAlwaysShown},
+              Field{"truncated", &GraphReply::truncated}};
 }
 constexpr auto fields_of(std::type_identity<Graph>) {
-  return std::tuple{Field{"id", &Graph::id, kRequired}};
+  return List{Field{"id", &Graph::id, kRequired}};
 }
 
 }  // namespace retsu

@@ -120,12 +120,12 @@ void collect_fields(const std::string& at, std::set<std::string>& fields) {
 template <std::size_t... kIndexes>
 std::vector<std::set<std::string>> fields_of_all(std::index_sequence<kIndexes...>) {
   std::vector<std::set<std::string>> all(sizeof...(kIndexes));
-  (collect_fields<std::variant_alternative_t<kIndexes, Command>>("", all[kIndexes]), ...);
+  (collect_fields<std::variant_alternative_t<kIndexes, AnyCommand>>("", all[kIndexes]), ...);
   return all;
 }
 
 TEST(BadInputTable, HasARowForEveryFieldOfEveryOperation) {
-  const auto fields = fields_of_all(std::make_index_sequence<std::variant_size_v<Command>>{});
+  const auto fields = fields_of_all(std::make_index_sequence<std::variant_size_v<AnyCommand>>{});
   auto missing = fields;
   std::vector<bool> reached(kOperations.size(), false);
   for (const BadInput& row : all_rows()) {

@@ -1,9 +1,8 @@
 // The brokers of this build, each behind the same seam.
 
-#include "conformance/subject.h"
-
 #include "broker/memory/memory_broker.h"
 #include "conformance/store_subjects.h"
+#include "conformance/subject.h"
 #include "reference/reference_broker.h"
 
 namespace retsu::conformance {

@@ -98,14 +98,6 @@ struct MakeAlike {
   void operator()(Other&) const {}
 };
 
-Result<Reply> asked(Broker& broker, Command command) {
-  auto answer = std::make_shared<std::promise<Result<Reply>>>();
-  auto future = answer->get_future();
-  broker.submit(std::move(command), {},
-                [answer](Result<Reply> reply) { answer->set_value(std::move(reply)); });
-  return future.get();
-}
-
 void forget_workers(Result<Reply>& reply) {
   auto* why = reply ? std::get_if<WhyReply>(&*reply) : nullptr;
   if (why == nullptr) return;
@@ -147,7 +139,7 @@ std::string shown(const Step& step) { return format_time(step.clock) + " " + sho
 std::optional<Mismatch> Judge::ask(const Command& command) {
   const Status valid = validate(command, limits_);
   answer_ = valid ? model_.apply(command, clock_) : tl::unexpected(valid.error());
-  Result<Reply> got = comparable(asked(subject_.broker(), command));
+  Result<Reply> got = comparable(call_any(subject_.broker(), command));
   Result<Reply> expected = comparable(answer_);
   if (subject_.forgets_workers()) {
     for (Result<Reply>* reply : {&got, &expected}) forget_workers(*reply);
@@ -171,7 +163,7 @@ std::optional<Mismatch> Judge::ask_pages(List list, std::vector<Item> Page::*ite
   List theirs = list;
   while (true) {
     Result<Reply> expected = model_.apply(list, clock_);
-    Result<Reply> got = asked(subject_.broker(), theirs);
+    Result<Reply> got = call_any(subject_.broker(), theirs);
     const std::optional<std::string> ours = std::get<Page>(*expected).next_cursor;
     if (all) std::ranges::copy(std::get<Page>(*expected).*items, std::back_inserter(*all));
     std::optional<std::string> next;

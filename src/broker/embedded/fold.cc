@@ -15,10 +15,10 @@ sqlite::Done Fold::prepare(sqlite::Database& database) {
 }
 
 void Fold::add(const engine::Changes& changes) {
-  const AsStored note{[&]<class Row>(const std::optional<Row>& before,
-                                     const std::optional<Row>& after) {
-    if (before || after) set<Row>(key_of(after ? *after : *before), after);
-  }};
+  const AsStored note{
+      [&]<class Row>(const std::optional<Row>& before, const std::optional<Row>& after) {
+        if (before || after) set<Row>(key_of(after ? *after : *before), after);
+      }};
   for (const engine::AnyChange& change : changes) std::visit(note, change);
 }
 
@@ -47,7 +47,8 @@ void Fold::turn() {
     rows.old.reserve(rows.young.size());
     for (auto& [key, row] : rows.young) rows.old.emplace_back(key, std::move(row));
     rows.young.clear();
-    std::ranges::sort(rows.old, {}, [](const auto& entry) -> const auto& { return entry.first; });
+    std::ranges::sort(
+        rows.old, {}, [](const auto& entry) -> const auto& { return entry.first; });
     left_ += rows.old.size();
   });
 }

@@ -17,8 +17,8 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr std::size_t kRestoredAtOnce = 1'000;   // rows
-constexpr std::uint64_t kForgottenAtOnce = 4;    // groups: more than the one that comes
+constexpr std::size_t kRestoredAtOnce = 1'000;  // rows
+constexpr std::uint64_t kForgottenAtOnce = 4;   // groups: more than the one that comes
 constexpr auto kSlice = std::chrono::milliseconds(2);
 constexpr auto kSoon = std::chrono::milliseconds(0);
 
@@ -64,10 +64,9 @@ Store::~Store() {
 }
 
 Status Store::connect() {
-  auto database =
-      sqlite::Database::open(directory_ + "/retsu.db",
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                             settings_.vfs);
+  auto database = sqlite::Database::open(
+      directory_ + "/retsu.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+      settings_.vfs);
   const auto refused = [&](const sqlite::Failure& failure) {
     return tl::unexpected(store_error(directory_, failure));
   };
@@ -105,7 +104,8 @@ Status Store::reopen(Engine& engine) {
 }
 
 Status Store::load(Engine& engine) {
-  auto groups = connection_->database.prepare("SELECT number, changes FROM journal ORDER BY number");
+  auto groups =
+      connection_->database.prepare("SELECT number, changes FROM journal ORDER BY number");
   if (!groups) return tl::unexpected(store_error(directory_, groups.error()));
   std::vector<std::string> journal;
   first_group_ = next_group_ = 1;
@@ -149,7 +149,8 @@ Status Store::load_kind(Engine& engine, Overlay& overlay) {
     ready.clear();
   };
   const auto damage = [&](std::string_view what) {
-    return tl::unexpected(damaged(directory_, fmt::format("{} of table {}", what, Kind<Row>::kTable)));
+    return tl::unexpected(
+        damaged(directory_, fmt::format("{} of table {}", what, Kind<Row>::kTable)));
   };
 
   auto& steps = overlay.template steps<Row>();

@@ -26,14 +26,14 @@ struct StoredMeta {
   engine::MetaRow row;
 };
 constexpr auto fields_of(std::type_identity<StoredQueue>) {
-  return std::tuple{Field{"name", &StoredQueue::name}, Field{"row", &StoredQueue::row}};
+  return List{Field{"name", &StoredQueue::name}, Field{"row", &StoredQueue::row}};
 }
 constexpr auto fields_of(std::type_identity<StoredLine>) {
-  return std::tuple{Field{"queue", &StoredLine::queue}, Field{"user", &StoredLine::user},
-                    Field{"row", &StoredLine::row}};
+  return List{Field{"queue", &StoredLine::queue}, Field{"user", &StoredLine::user},
+              Field{"row", &StoredLine::row}};
 }
 constexpr auto fields_of(std::type_identity<StoredMeta>) {
-  return std::tuple{Field{"number", &StoredMeta::number}, Field{"row", &StoredMeta::row}};
+  return List{Field{"number", &StoredMeta::number}, Field{"row", &StoredMeta::row}};
 }
 template <>
 inline constexpr bool kByFields<engine::QueueRow> = true;
@@ -67,8 +67,8 @@ RETSU_STORED(engine::XcomRow, 11, "xcom", 1);
 RETSU_STORED(engine::CascadeRow, 12, "cascades", 1);
 #undef RETSU_STORED
 
-// The kinds in the order in which they can be restored. A line lives by its tasks, so it comes after
-// them.
+// The kinds in the order in which they can be restored. A line lives by its tasks, so it comes
+// after them.
 template <template <class> class Holder>
 using OfEachKind =
     std::tuple<Holder<StoredMeta>, Holder<StoredQueue>, Holder<engine::SettingsRow>,
@@ -90,7 +90,7 @@ void for_each_kind(Visit&& visit) {
 template <class Row, std::size_t... i>
 auto key_of(const Row& row, std::index_sequence<i...>) {
   constexpr auto fields = fields_of(std::type_identity<Row>{});
-  return std::tuple(row.*std::get<i>(fields).member...);
+  return std::tuple(row.*item<i>(fields).member...);
 }
 template <class Row>
 auto key_of(const Row& row) {
@@ -102,7 +102,7 @@ using Key = decltype(key_of(std::declval<const Row&>()));
 template <class Row, std::size_t... i>
 void set_key(Row& row, const Key<Row>& key, std::index_sequence<i...>) {
   constexpr auto fields = fields_of(std::type_identity<Row>{});
-  ((row.*std::get<i>(fields).member = std::get<i>(key)), ...);
+  ((row.*item<i>(fields).member = std::get<i>(key)), ...);
 }
 // A row that has nothing but its key.
 template <class Row>
@@ -151,7 +151,8 @@ struct AsStored {
     visit(stored(change->before), stored(change->after));
   }
   void operator()(const std::unique_ptr<engine::MetaChange>& change) const {
-    visit(std::optional(StoredMeta{1, change->before}), std::optional(StoredMeta{1, change->after}));
+    visit(std::optional(StoredMeta{1, change->before}),
+          std::optional(StoredMeta{1, change->after}));
   }
 };
 template <class Visit>

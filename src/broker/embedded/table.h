@@ -187,8 +187,8 @@ class Table {
     const std::string put =
         fmt::format("INSERT OR REPLACE INTO {} ({}) VALUES (?{})", Kind<Row>::kTable,
                     fmt::join(columns, ", "), repeated(", ?", columns.size() - 1));
-    const std::string remove = fmt::format("DELETE FROM {} WHERE {} = ?", Kind<Row>::kTable,
-                                           fmt::join(keys, " = ? AND "));
+    const std::string remove =
+        fmt::format("DELETE FROM {} WHERE {} = ?", Kind<Row>::kTable, fmt::join(keys, " = ? AND "));
     return take(put_, database.prepare(put)).and_then([&] {
       return take(remove_, database.prepare(remove));
     });
@@ -208,8 +208,8 @@ class Table {
   static std::string select() {
     const std::vector<std::string> columns = columns_of<Row>();
     const auto first = columns.begin();
-    return fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(columns, ", "),
-                       Kind<Row>::kTable, fmt::join(first, first + Kind<Row>::kKeys, ", "));
+    return fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(columns, ", "), Kind<Row>::kTable,
+                       fmt::join(first, first + Kind<Row>::kKeys, ", "));
   }
 
  private:
