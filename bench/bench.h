@@ -23,6 +23,7 @@ struct Suite {
 
 extern const Suite kEngineSuite;
 extern const Suite kBrokerSuite;
+extern const Suite kEmbeddedSuite;
 
 // Seconds that `work` takes.
 double seconds(const std::function<void()>& work);

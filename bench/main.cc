@@ -36,7 +36,7 @@ std::string count(std::int64_t number) {
 
 namespace {
 
-constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite};
+constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite};
 
 int usage() {
   fmt::print("usage: ./dev bench [SUITE…] [--tasks N]\n\n");

@@ -310,7 +310,8 @@ void EngineBroker::keep() {
   if (kept == Keeper::Kept::kFull) kept = keep_without_growth();
   if (kept == Keeper::Kept::kUnknown) return lose_track();
   changes_.clear();
-  look_again_ = std::min(look_again_, Steady::now() + kTidyAfter);
+  // Under load it folds as it goes; the rest waits for a quiet moment.
+  if (!full_) look_again_ = Steady::now() + kTidyAfter;
 }
 
 // What adds nothing is done once more: finished work makes room.

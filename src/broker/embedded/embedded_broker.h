@@ -21,8 +21,14 @@ class EmbeddedBroker final : public EngineBroker {
                                                       Settings settings);
   static Result<std::unique_ptr<EmbeddedBroker>> open(const std::string& directory);
 
+  [[nodiscard]] const embedded::StoreFigures& figures() const { return *figures_; }
+
  private:
-  using EngineBroker::EngineBroker;
+  EmbeddedBroker(Settings settings, std::unique_ptr<Engine> engine,
+                 std::shared_ptr<const embedded::StoreFigures> figures,
+                 std::unique_ptr<embedded::Store> store);
+
+  const std::shared_ptr<const embedded::StoreFigures> figures_;
 };
 
 }  // namespace retsu

@@ -206,6 +206,8 @@ Store::Kept Store::keep(const engine::Changes& group) {
   if (!done) return failed(done.error());
   ++next_group_;
   young_bytes_ += bytes.size();
+  ++figures_->groups;
+  figures_->journal_bytes += bytes.size();
   fold_committed();
   fold_.add(group);
   return Kept::kYes;
@@ -221,8 +223,11 @@ sqlite::Done Store::write_journal(const std::string& group) {
 
 template <class Enough>
 sqlite::Done Store::fold(Enough enough) {
-  if (fold_.left() == 0) return {};
-  return fold_.write(enough);
+  const std::size_t before = fold_.left();
+  if (before == 0) return {};
+  auto done = fold_.write(enough);
+  figures_->rows_folded += before - fold_.left();
+  return done;
 }
 
 // Groups all of whose rows are in the tables, the oldest first. Reading them again does no harm.

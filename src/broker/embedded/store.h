@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,13 @@ struct StoreSettings {
   std::size_t journal_bytes = std::size_t{32} << 20;  // then it is folded into the tables
   std::size_t ballast_bytes = std::size_t{16} << 20;  // given up when the disk is full
   const char* vfs = nullptr;                          // SQLite's file system, for tests
+};
+
+// What a store has done so far. Readable from any thread.
+struct StoreFigures {
+  std::atomic<std::uint64_t> groups = 0;
+  std::atomic<std::uint64_t> journal_bytes = 0;
+  std::atomic<std::uint64_t> rows_folded = 0;
 };
 
 // An engine's rows in a directory:
@@ -41,6 +49,7 @@ class Store final : public Keeper {
   std::chrono::milliseconds tidy() override;
 
   sqlite::Done fold_all();
+  [[nodiscard]] std::shared_ptr<const StoreFigures> figures() const { return figures_; }
 
  private:
   Store(std::string directory, StoreSettings settings, LockFile lock);
@@ -59,6 +68,7 @@ class Store final : public Keeper {
 
   const std::string directory_;
   const StoreSettings settings_;
+  const std::shared_ptr<StoreFigures> figures_ = std::make_shared<StoreFigures>();
   LockFile lock_;
   bool has_ballast_ = false;
 
