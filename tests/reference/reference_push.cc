@@ -147,7 +147,9 @@ Status ReferenceQueue::await(TaskRecord& task, const SettleOne& result) {
     return refuse(ErrorCode::kTooLarge, "too many dependencies and children");
   }
 
+  const std::int64_t outer = std::exchange(batch_, ++batches_);  // a push of its own
   carry_out(batch);
+  batch_ = outer;
   remember_attempt(task, "await", result.error);
   --task.attempts;
   task.keeps_permit = keeps;
