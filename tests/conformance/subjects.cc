@@ -44,7 +44,7 @@ SubjectKind embedded(std::string name, int calls) {
 
 std::vector<SubjectKind> subject_kinds() {
   return {local<ReferenceBroker>("Reference", true), local<MemoryBroker>("Memory", false),
-          embedded("Embedded", 0), embedded("Restarted", 3)};
+          embedded("Embedded", 0), embedded("Restarted", 7)};
 }
 
 }  // namespace retsu::conformance

@@ -151,8 +151,10 @@ struct AsStored {
     visit(stored(change->before), stored(change->after));
   }
   void operator()(const std::unique_ptr<engine::MetaChange>& change) const {
-    visit(std::optional(StoredMeta{1, change->before}),
-          std::optional(StoredMeta{1, change->after}));
+    const auto stored = [](const engine::MetaRow& row) {
+      return row != engine::MetaRow{} ? std::optional(StoredMeta{1, row}) : std::nullopt;
+    };
+    visit(stored(change->before), stored(change->after));
   }
 };
 template <class Visit>

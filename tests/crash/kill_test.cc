@@ -1,0 +1,206 @@
+// A process that works on a store is killed, again and again, and what it was told is held against
+// what is there afterwards.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "broker/embedded/embedded_broker.h"
+
+namespace retsu {
+namespace {
+
+bool deep() {
+  const char* value = std::getenv("RETSU_DEEP");
+  return value && std::string_view(value) == "1";
+}
+
+// On a disk, if that can be had: memory would make every sync a success.
+class Directory {
+ public:
+  Directory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "retsu-crash.XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  ~Directory() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+EmbeddedBroker::Settings settings() {
+  EmbeddedBroker::Settings made;
+  made.store.journal_bytes = 64 << 10;  // folds all the time
+  made.store.ballast_bytes = 64 << 10;
+  return made;
+}
+
+// One line a fact, written after its answer came: pushed ID, claimed ID FENCE, finished ID; and
+// before it was asked for: finishing ID.
+void say(int pipe, const std::string& fact) {
+  const std::string line = fact + "\n";
+  if (::write(pipe, line.data(), line.size()) < 0) std::abort();
+}
+
+void work(const std::string& directory, int pipe, int round, int client) {
+  static std::unique_ptr<EmbeddedBroker> broker;
+  if (client == 0) {
+    auto opened = EmbeddedBroker::open(directory, settings());
+    if (!opened) {
+      say(pipe, "refused " + opened.error().message);
+      ::_exit(1);
+    }
+    broker = std::move(*opened);
+  }
+  const auto run = [pipe, round](int number) {
+    for (int i = 0;; ++i) {
+      Push push;
+      const std::string prefix =
+          std::to_string(round) + "." + std::to_string(number) + "." + std::to_string(i) + ".";
+      for (int each = 0; each < 3; ++each) {
+        NewTask task;
+        task.id = prefix + std::to_string(each);
+        task.user = "user-" + std::to_string(i % 5);
+        task.payload = "\"" + std::string(static_cast<std::size_t>(i % 300), 'x') + "\"";
+        push.tasks.push_back(std::move(task));
+      }
+      const auto pushed = call(*broker, push);
+      if (!pushed) ::_exit(2);
+      for (const Pushed& each : pushed->tasks) say(pipe, "pushed " + each.id);
+      Claim claim;
+      claim.max = 2;
+      claim.lease_ms = 3'600'000;
+      const auto claimed = call(*broker, claim);
+      if (!claimed) ::_exit(3);
+      for (const ClaimedTask& task : claimed->tasks) {
+        say(pipe, "claimed " + task.id + " " + std::to_string(task.fence));
+      }
+      Settle settle;
+      settle.claim_id = claimed->claim_id;
+      settle.all = Outcome::kFinish;
+      for (const ClaimedTask& task : claimed->tasks) say(pipe, "finishing " + task.id);
+      if (i % 4 == 3) continue;  // some stay with their worker
+      if (!call(*broker, settle)) ::_exit(4);
+      for (const ClaimedTask& task : claimed->tasks) say(pipe, "finished " + task.id);
+    }
+  };
+  std::thread other(run, 1);
+  run(0);
+}
+
+struct Record {
+  std::set<std::string> pushed;
+  std::map<std::string, std::int64_t> claimed;  // the fence
+  std::set<std::string> finishing;
+  std::set<std::string> finished;
+  int shared = 0;  // claims of a task that was another's
+
+  void add(const std::string& line) {
+    std::istringstream in(line);
+    std::string fact;
+    std::string id;
+    in >> fact >> id;
+    if (fact == "pushed") pushed.insert(id);
+    if (fact == "finishing") finishing.insert(id);
+    if (fact == "finished") finished.insert(id);
+    if (fact != "claimed") return;
+    std::int64_t fence = 0;
+    in >> fence;
+    shared += claimed.emplace(id, fence).second ? 0 : 1;
+  }
+};
+
+// Runs a worker until it has told so many facts, and kills it.
+void run_and_kill(const std::string& directory, int round, std::size_t facts, Record& record) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::close(ends[0]);
+    work(directory, ends[1], round, 0);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  std::string bytes(64 << 10, '\0');
+  bool killed = false;
+  for (;;) {
+    const ssize_t read = ::read(ends[0], bytes.data(), bytes.size());
+    if (read <= 0) break;
+    text.append(bytes, 0, static_cast<std::size_t>(read));
+    const auto told = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    if (!killed && told >= facts) {
+      ::kill(child, SIGKILL);
+      killed = true;
+    }
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(killed) << "the worker ended by itself: " << text.substr(0, 300);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) record.add(line);
+}
+
+std::map<std::string, Task> everything(Broker& broker) {
+  std::map<std::string, Task> all;
+  ListTasks list;
+  list.limit = 1'000;
+  for (;;) {
+    const auto page = call(broker, list);
+    EXPECT_TRUE(page.has_value());
+    for (const Task& task : page->tasks) all.emplace(task.id, task);
+    if (!page->next_cursor) return all;
+    list.cursor = *page->next_cursor;
+  }
+}
+
+void check(Broker& broker, const Record& record) {
+  const std::map<std::string, Task> stored = everything(broker);
+  for (const std::string& id : record.pushed) ASSERT_TRUE(stored.contains(id)) << id << " is lost";
+  for (const std::string& id : record.finished) {
+    ASSERT_EQ(stored.at(id).state, State::kFinished) << id << " came back";
+  }
+  for (const auto& [id, fence] : record.claimed) {
+    const Task& task = stored.at(id);
+    ASSERT_EQ(task.fence, fence) << id << " was given to another";
+    const bool may_be_finished = record.finishing.contains(id);
+    ASSERT_TRUE(task.state == State::kStarted || (may_be_finished && task.state == State::kFinished))
+        << id << " is " << name_of(task.state);
+  }
+  ASSERT_EQ(record.shared, 0);
+}
+
+TEST(Kill, LosesNothingAcceptedAndBringsBackNothingFinished) {
+  const Directory directory;
+  Record record;
+  std::mt19937 dice(7);
+  const int rounds = deep() ? 2'000 : 40;
+  for (int round = 0; round < rounds; ++round) {
+    run_and_kill(directory.path(), round, 1 + dice() % 800, record);
+    if (HasFatalFailure()) return;
+    auto broker = EmbeddedBroker::open(directory.path(), settings());
+    ASSERT_TRUE(broker.has_value()) << broker.error().message;
+    check(**broker, record);
+    if (HasFatalFailure()) FAIL() << "after kill " << round + 1;
+  }
+  EXPECT_GT(record.finished.size(), 100U);
+}
+
+}  // namespace
+}  // namespace retsu
