@@ -15,10 +15,11 @@ void run(const Options&) {
   for (const std::int64_t batch : {1, 10, 100, 1'000}) {
     MemoryBroker broker({}, MemoryBroker::system_clock());
     figures.emplace_back(
-        batch, lifecycles_per_second(
-                   broker, {.batch = batch, .tasks = batch == 1 ? 40'000 : 400'000}));
+        batch,
+        lifecycles_per_second(broker, {.batch = batch, .tasks = batch == 1 ? 40'000 : 400'000}));
   }
-  const double best = std::ranges::max(figures, {}, &std::pair<std::int64_t, double>::second).second;
+  const double best =
+      std::ranges::max(figures, {}, &std::pair<std::int64_t, double>::second).second;
   fmt::print("{:>6} {:>14}\n", "batch", "lifecycles/s");
   for (const auto& [batch, rate] : figures) {
     fmt::print("{:>6} {:>14.0f}  {}\n", batch, rate, bar(rate / best));

@@ -96,7 +96,7 @@ void run(const Options& options) {
 }  // namespace
 
 const Suite kEmbeddedSuite = {
-    "embedded", "whole lifecycles through the embedded broker, every answer synced, 4 client threads",
-    run};
+    "embedded",
+    "whole lifecycles through the embedded broker, every answer synced, 4 client threads", run};
 
 }  // namespace retsu::bench

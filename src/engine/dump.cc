@@ -174,8 +174,8 @@ std::string Tables::dump() const {
     out.line("expiry {} {}", ms(time), task->row.id.view());
   for (const auto& [time, number] : leases_) out.line("lease {} {}", ms(time), number);
   for (const auto& [time, number] : closed_claims_) out.line("closed {} {}", ms(time), number);
-  for (const auto& [time, name, end] : retention_due_)
-    out.line("retention {} {} {}", ms(time), name, end);
+  for (const auto& [time, sequence, name, end] : retention_due_)
+    out.line("retention {} {} {} {}", ms(time), sequence, name, end);
   for (const auto& [time, id] : tombstones_due_)
     out.line("tombstone due {} {}", ms(time), id.view());
   for (const auto& [time, name] : schedules_due_) out.line("schedule due {} {}", ms(time), name);

@@ -97,6 +97,7 @@ struct Retained {
   std::int64_t tasks = 0;
   std::int64_t bytes = 0;
   TimePoint due = kNever;  // when the first has been kept long enough
+  Sequence first = 0;
 };
 inline constexpr int kEndStates = 3;
 constexpr int end_index(State state) {

@@ -230,7 +230,7 @@ class Tables {
   std::set<std::pair<TimePoint, TaskNode*>, SoonerTask> expiries_;
   std::set<std::pair<TimePoint, std::uint64_t>> leases_;
   std::set<std::pair<TimePoint, std::uint64_t>> closed_claims_;
-  std::set<std::tuple<TimePoint, std::string_view, int>> retention_due_;
+  std::set<std::tuple<TimePoint, Sequence, std::string_view, int>> retention_due_;
   std::set<std::pair<TimePoint, Text>> tombstones_due_;
   std::set<std::pair<TimePoint, std::string>> schedules_due_;
   std::set<std::pair<TimePoint, std::string>> xcom_due_;

@@ -147,13 +147,20 @@ void Tables::index_order(TaskNode& task, int by) {
 void Tables::refresh_retention(Queue& queue, int end) {
   Retained& retained = queue.retained[static_cast<std::size_t>(end)];
   TimePoint due = kNever;
+  Sequence first = 0;
   if (!retained.order.empty()) {
-    due = TimePoint(Millis(retained.order.begin()->row.key + kept_for_ms(queue.policy(), end)));
+    const TaskRow& row = retained.order.begin()->row;
+    due = TimePoint(Millis(row.key + kept_for_ms(queue.policy(), end)));
+    first = row.sequence;
   }
-  if (due == retained.due) return;
-  if (retained.due != kNever) retention_due_.erase({retained.due, queue.name.view(), end});
+  if (due == retained.due && first == retained.first) return;
+  const auto entry = [&] {
+    return std::tuple(retained.due, retained.first, queue.name.view(), end);
+  };
+  if (retained.due != kNever) retention_due_.erase(entry());
   retained.due = due;
-  if (due != kNever) retention_due_.emplace(due, queue.name.view(), end);
+  retained.first = first;
+  if (due != kNever) retention_due_.insert(entry());
 }
 
 TaskNode* Tables::unique_holder(const Queue& queue, std::string_view key) const {

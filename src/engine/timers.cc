@@ -46,7 +46,7 @@ void forget_claim(Tables& tables, TimePoint) {
 }
 
 void remove_retained(Tables& tables, TimePoint) {
-  const auto [due, name, end] = *tables.retention_due().begin();
+  const auto [due, sequence, name, end] = *tables.retention_due().begin();
   Queue& queue = tables.queue(name);
   remove_or_park(tables, *queue.retained[static_cast<std::size_t>(end)].order.begin());
 }

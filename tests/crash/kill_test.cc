@@ -180,7 +180,8 @@ void check(Broker& broker, const Record& record) {
     const Task& task = stored.at(id);
     ASSERT_EQ(task.fence, fence) << id << " was given to another";
     const bool may_be_finished = record.finishing.contains(id);
-    ASSERT_TRUE(task.state == State::kStarted || (may_be_finished && task.state == State::kFinished))
+    ASSERT_TRUE(task.state == State::kStarted ||
+                (may_be_finished && task.state == State::kFinished))
         << id << " is " << name_of(task.state);
   }
   ASSERT_EQ(record.shared, 0);

@@ -17,8 +17,8 @@ Result<std::unique_ptr<EmbeddedBroker>> EmbeddedBroker::open(const std::string& 
     return tl::unexpected(std::move(loaded.error()));
   }
   auto figures = (*store)->figures();
-  return std::unique_ptr<EmbeddedBroker>(new EmbeddedBroker(
-      std::move(settings), std::move(engine), std::move(figures), std::move(*store)));
+  return std::unique_ptr<EmbeddedBroker>(new EmbeddedBroker(std::move(settings), std::move(engine),
+                                                            std::move(figures), std::move(*store)));
 }
 
 Result<std::unique_ptr<EmbeddedBroker>> EmbeddedBroker::open(const std::string& directory) {

@@ -1,0 +1,132 @@
+#include "broker/embedded/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "broker/embedded/embedded_broker.h"
+#include "broker/embedded/journal.h"
+#include "broker/embedded/table.h"
+
+namespace retsu {
+namespace {
+
+using testing::HasSubstr;
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "retsu-store.XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~StoreTest() override { std::filesystem::remove_all(path_); }
+
+  std::unique_ptr<EmbeddedBroker> open() {
+    auto opened = EmbeddedBroker::open(path_);
+    EXPECT_TRUE(opened.has_value()) << opened.error().message;
+    return opened ? std::move(*opened) : nullptr;
+  }
+  Error refused() {
+    auto opened = EmbeddedBroker::open(path_);
+    EXPECT_FALSE(opened.has_value());
+    return opened ? Error{} : opened.error();
+  }
+  // What a person sees with sqlite3.
+  sqlite::Database file() {
+    auto database = sqlite::Database::open(path_ + "/retsu.db", SQLITE_OPEN_READWRITE);
+    EXPECT_TRUE(database.has_value());
+    return std::move(*database);
+  }
+
+  std::string path_;
+};
+
+TEST_F(StoreTest, EveryKindOfRowHasItsColumns) {
+  open().reset();
+  sqlite::Database database = file();
+  embedded::for_each_kind([&]<class Row>() {
+    const std::string table = embedded::Kind<Row>::kTable;
+    auto columns = database.prepare("SELECT name FROM pragma_table_info('" + table + "')");
+    ASSERT_TRUE(columns.has_value());
+    std::vector<std::string> names;
+    while (*columns->step()) names.emplace_back(columns->text(0));
+    EXPECT_EQ(names, embedded::columns_of<Row>()) << table;
+  });
+}
+
+TEST_F(StoreTest, IsReadableWithSqliteWhenItIsClosed) {
+  {
+    const auto broker = open();
+    NewTask task;
+    task.id = "a";
+    task.payload = R"({"to":"bob"})";
+    task.max_attempts = 1;
+    ASSERT_TRUE(call(*broker, Push{.tasks = {task}}));
+    const auto claimed = call(*broker, Claim{});
+    ASSERT_TRUE(claimed.has_value());
+    SettleOne failed;
+    failed.id = "a";
+    failed.outcome = Outcome::kFail;
+    failed.error = "no answer";
+    ASSERT_TRUE(call(*broker, Settle{.claim_id = claimed->claim_id, .results = {failed}}));
+  }
+  sqlite::Database database = file();
+  EXPECT_EQ(*database.integer("SELECT count(*) FROM journal"), 0);
+  EXPECT_EQ(*database.text("SELECT state FROM tasks WHERE id = 'a'"), "FAILED");
+  EXPECT_EQ(*database.text("SELECT payload FROM tasks WHERE id = 'a'"), R"({"to":"bob"})");
+  EXPECT_EQ(*database.text("SELECT error FROM failed_jobs WHERE id = 'a'"), "no answer");
+}
+
+TEST_F(StoreTest, IsRefusedWhileAnotherHasItOpen) {
+  const auto broker = open();
+  const Error error = refused();
+  EXPECT_EQ(error.code, ErrorCode::kConflict);
+  EXPECT_THAT(error.message, HasSubstr("held by process " + std::to_string(::getpid())));
+}
+
+TEST_F(StoreTest, OfALaterVersionIsRefused) {
+  open().reset();
+  ASSERT_TRUE(file().execute("PRAGMA user_version = 1000"));
+  EXPECT_THAT(refused().message, HasSubstr("version 1000"));
+}
+
+TEST_F(StoreTest, ThatIsNoDatabaseIsRefused) {
+  std::filesystem::create_directories(path_);
+  FILE* out = std::fopen((path_ + "/retsu.db").c_str(), "w");
+  ASSERT_NE(out, nullptr);
+  for (int i = 0; i < 1'000; ++i) std::fputs("this is no database\n", out);
+  std::fclose(out);
+  EXPECT_THAT(refused().message, HasSubstr("is damaged"));
+}
+
+TEST_F(StoreTest, WithADamagedRowIsRefusedAndTheRowIsNamed) {
+  {
+    const auto broker = open();
+    ASSERT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(3)}));
+  }
+  ASSERT_TRUE(file().execute("UPDATE tasks SET state = 'QUEUEX' WHERE sequence = 2"));
+  EXPECT_THAT(refused().message, HasSubstr("row 2, column state of table tasks"));
+}
+
+TEST_F(StoreTest, WithADamagedGroupIsRefusedAndTheGroupIsNamed) {
+  open().reset();
+  ASSERT_TRUE(file().execute("INSERT INTO journal VALUES (1, x'0100')"));
+  EXPECT_THAT(refused().message, HasSubstr("journal group 1"));
+}
+
+TEST_F(StoreTest, WithAGroupMissingIsRefused) {
+  open().reset();
+  const std::string empty = embedded::pack_group({});
+  sqlite::Database database = file();
+  auto add = database.prepare("INSERT INTO journal VALUES (?, ?)");
+  for (const std::int64_t number : {1, 3}) {
+    add->bind(1, number);
+    add->bind_blob(2, empty);
+    ASSERT_TRUE(add->run());
+  }
+  EXPECT_THAT(refused().message, HasSubstr("group 2 is missing"));
+}
+
+}  // namespace
+}  // namespace retsu
