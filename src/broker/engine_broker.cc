@@ -170,6 +170,7 @@ void EngineBroker::run() {
   for (Waiter& waiter : waiters_) answer(waiter.request, tl::unexpected(shut_down()));
   waiters_.clear();
   for (Request& request : rest) answer(request, tl::unexpected(shut_down()));
+  if (keeper_ && engine_ && !changes_.empty()) (void)keeper_->keep(changes_);  // the time
   deliver();
 }
 
@@ -305,13 +306,30 @@ void EngineBroker::take_changes() {
 }
 
 void EngineBroker::keep() {
-  if (!keeper_ || changes_.empty()) return;
+  if (!keeper_ || only_time_has_passed()) return;
   Keeper::Kept kept = keeper_->keep(changes_);
   if (kept == Keeper::Kept::kFull) kept = keep_without_growth();
   if (kept == Keeper::Kept::kUnknown) return lose_track();
   changes_.clear();
   // Under load it folds as it goes; the rest waits for a quiet moment.
   if (!full_) look_again_ = Steady::now() + kTidyAfter;
+}
+
+// No reason to write: it goes with the next change. So looking at the queue costs no sync.
+bool EngineBroker::only_time_has_passed() {
+  for (const engine::AnyChange& change : changes_) {
+    const auto* meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change);
+    if (meta == nullptr) return false;
+    engine::MetaRow before = (*meta)->before;
+    before.now = (*meta)->after.now;
+    if (before != (*meta)->after) return false;
+  }
+  if (changes_.size() > 1) {
+    std::get<std::unique_ptr<engine::MetaChange>>(changes_.front())->after =
+        std::get<std::unique_ptr<engine::MetaChange>>(changes_.back())->after;
+    changes_.resize(1);
+  }
+  return true;
 }
 
 // What adds nothing is done once more: finished work makes room.
@@ -327,7 +345,7 @@ Keeper::Kept EngineBroker::keep_without_growth() {
     }
   }
   catch_up();
-  if (changes_.empty()) return Keeper::Kept::kYes;
+  if (only_time_has_passed()) return Keeper::Kept::kYes;
   const Keeper::Kept kept = keeper_->keep(changes_);
   if (kept != Keeper::Kept::kFull) return kept;
   undo_group();
@@ -344,13 +362,13 @@ void EngineBroker::undo_group() {
 // Whether the group was kept is not known: nobody may be told that it was, or that it was not.
 void EngineBroker::lose_track() {
   for (Served& served : served_) served.reply = tl::unexpected(outcome_unknown());
-  changes_.clear();
   events_.clear();
   reopen();
 }
 
 void EngineBroker::reopen() {
   auto fresh = std::make_unique<Engine>(limits_);
+  changes_.clear();
   engine_.reset();
   if (auto opened = keeper_->reopen(*fresh); opened) {
     engine_ = std::move(fresh);
@@ -371,6 +389,7 @@ void EngineBroker::tidy() {
   if (!engine_) return reopen();
   if (full_ && keeper_->has_room()) full_ = false;
   const auto again = full_ ? kLookForRoomEvery : keeper_->tidy();
+  if (!keeper_->works()) return reopen();
   if (again != Keeper::kNoWork) look_again_ = Steady::now() + again;
 }
 

@@ -37,6 +37,9 @@ class Keeper {
   // Whether there is room again after kFull. Asked now and then.
   virtual bool has_room() = 0;
 
+  // False: only reopen() helps.
+  [[nodiscard]] virtual bool works() const = 0;
+
   // A slice of work that can wait. When to come again; kNoWork: not before the next keep.
   static constexpr std::chrono::milliseconds kNoWork = std::chrono::milliseconds::max();
   virtual std::chrono::milliseconds tidy() = 0;
@@ -100,6 +103,7 @@ class EngineBroker : public Broker {
   void answer(Request& request, Result<Reply> reply);
   void take_changes();
   void keep();
+  bool only_time_has_passed();
   Keeper::Kept keep_without_growth();
   void undo_group();
   void lose_track();

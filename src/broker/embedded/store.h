@@ -46,6 +46,7 @@ class Store final : public Keeper {
   Kept keep(const engine::Changes& group) override;
   Status reopen(Engine& engine) override;
   bool has_room() override;
+  [[nodiscard]] bool works() const override { return connection_ != nullptr; }
   std::chrono::milliseconds tidy() override;
 
   sqlite::Done fold_all();

@@ -78,6 +78,17 @@ TEST_F(StoreTest, IsReadableWithSqliteWhenItIsClosed) {
   EXPECT_EQ(*database.text("SELECT error FROM failed_jobs WHERE id = 'a'"), "no answer");
 }
 
+TEST_F(StoreTest, IsNotWrittenToWhenSomebodyLooks) {
+  const auto broker = open();
+  NewTask task;
+  task.id = "a";
+  ASSERT_TRUE(call(*broker, Push{.tasks = {task}}));
+  const std::uint64_t groups = broker->figures().groups;
+  EXPECT_EQ(groups, 1U);
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(call(*broker, GetTask{.id = "a"}));
+  EXPECT_EQ(broker->figures().groups, groups);
+}
+
 TEST_F(StoreTest, IsRefusedWhileAnotherHasItOpen) {
   const auto broker = open();
   const Error error = refused();
