@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/check.h"
 #include "base/sqlite.h"
+#include "base/temporary_directory.h"
 #include "bench.h"
 #include "broker/embedded/embedded_broker.h"
 #include "lifecycles.h"
@@ -12,26 +11,10 @@
 namespace retsu::bench {
 namespace {
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = "retsu-bench.XXXXXX";
-    RETSU_CHECK(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // Seconds for so many groups of so many bytes: a blob row each, synced, the oldest deleted.
 double bare_loop(std::uint64_t groups, std::uint64_t bytes) {
   constexpr std::int64_t kKept = 100;
-  const Folder folder;
+  const TemporaryDirectory folder(".");  // on the disk that is being measured
   auto database = sqlite::Database::open(folder.path() + "/bare.db",
                                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   RETSU_CHECK(database.has_value());
@@ -63,7 +46,7 @@ struct Figure {
 };
 
 Figure measure(const Load& load, std::int64_t backlog = 0, std::int64_t backlog_users = 10) {
-  const Folder folder;
+  const TemporaryDirectory folder(".");  // on the disk that is being measured
   auto broker = EmbeddedBroker::open(folder.path());
   RETSU_CHECK(broker.has_value());
   push_backlog(**broker, backlog, backlog_users);

@@ -16,7 +16,6 @@ struct Failure {
   std::string message;
 
   [[nodiscard]] bool is_full() const { return (code & 0xff) == SQLITE_FULL; }
-  [[nodiscard]] bool is_interrupt() const { return (code & 0xff) == SQLITE_INTERRUPT; }
   [[nodiscard]] bool is_damage() const {
     return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
   }
@@ -34,7 +33,6 @@ class Statement {
 
   // Texts and blobs must live until the statement is reset or bound anew.
   void bind(int place, std::int64_t value) { sqlite3_bind_int64(handle_.get(), place, value); }
-  void bind(int place, double value) { sqlite3_bind_double(handle_.get(), place, value); }
   void bind(int place, std::string_view text) {
     sqlite3_bind_text64(handle_.get(), place, text.data() ? text.data() : "", text.size(),
                         SQLITE_STATIC, SQLITE_UTF8);
@@ -49,10 +47,6 @@ class Statement {
   Done run();            // steps to the end and resets
   void reset() { sqlite3_reset(handle_.get()); }
 
-  [[nodiscard]] int columns() const { return sqlite3_column_count(handle_.get()); }
-  [[nodiscard]] std::string_view name(int column) const {
-    return sqlite3_column_name(handle_.get(), column);
-  }
   [[nodiscard]] bool is_null(int column) const {
     return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
   }
@@ -69,7 +63,7 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
 };
 
-// A connection. One thread at a time, but for interrupt().
+// A connection. One thread at a time.
 class Database {
  public:
   // `flags` as of sqlite3_open_v2; the file system may be another one than the default.
@@ -80,8 +74,6 @@ class Database {
   Outcome<std::int64_t> integer(std::string_view sql);  // the first column of the first row
   Outcome<std::string> text(std::string_view sql);      // likewise
   [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
-  void interrupt() const { sqlite3_interrupt(handle_.get()); }
-  [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
   [[nodiscard]] Failure failure(int code) const;
 
  private:

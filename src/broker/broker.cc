@@ -4,6 +4,12 @@
 
 namespace retsu {
 
+bool passes(const EventFilter& filter, const TaskEvent& event) {
+  return (filter.queue.empty() || filter.queue == event.queue) &&
+         (filter.user.empty() || filter.user == event.user) &&
+         (!filter.state || filter.state == event.to);
+}
+
 Result<Reply> call_any(Broker& broker, Command command, Context context) {
   auto answer = std::make_shared<std::promise<Result<Reply>>>();
   auto future = answer->get_future();

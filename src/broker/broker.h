@@ -41,6 +41,8 @@ struct EventFilter {
   std::optional<State> state;  // the state entered
 };
 
+bool passes(const EventFilter& filter, const TaskEvent& event);
+
 struct EventBatch {
   std::vector<TaskEvent> events;
   std::uint64_t missed = 0;  // events lost before the first of these: a gap is told, never hidden

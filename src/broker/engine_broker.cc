@@ -85,12 +85,6 @@ TaskEvent event_of(const std::optional<engine::TaskRow>& before,
   return event;
 }
 
-bool passes(const EventFilter& filter, const TaskEvent& event) {
-  return (filter.queue.empty() || filter.queue == event.queue) &&
-         (filter.user.empty() || filter.user == event.user) &&
-         (!filter.state || filter.state == event.to);
-}
-
 }  // namespace
 
 EngineBroker::Clock EngineBroker::system_clock() {
@@ -306,7 +300,14 @@ void EngineBroker::take_changes() {
 }
 
 void EngineBroker::keep() {
-  if (!keeper_ || only_time_has_passed()) return;
+  if (!keeper_ || changes_.empty()) return;
+  if (only_time_has_passed()) {
+    // No reason to write: it goes with the next change. So looking at the queue costs no sync.
+    using OfMeta = std::unique_ptr<engine::MetaChange>;
+    std::get<OfMeta>(changes_.front())->after = std::get<OfMeta>(changes_.back())->after;
+    changes_.resize(1);
+    return;
+  }
   Keeper::Kept kept = keeper_->keep(changes_);
   if (kept == Keeper::Kept::kFull) kept = keep_without_growth();
   if (kept == Keeper::Kept::kUnknown) return lose_track();
@@ -315,21 +316,14 @@ void EngineBroker::keep() {
   if (!full_) look_again_ = Steady::now() + kTidyAfter;
 }
 
-// No reason to write: it goes with the next change. So looking at the queue costs no sync.
-bool EngineBroker::only_time_has_passed() {
-  for (const engine::AnyChange& change : changes_) {
+bool EngineBroker::only_time_has_passed() const {
+  return std::ranges::all_of(changes_, [](const engine::AnyChange& change) {
     const auto* meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change);
     if (meta == nullptr) return false;
     engine::MetaRow before = (*meta)->before;
     before.now = (*meta)->after.now;
-    if (before != (*meta)->after) return false;
-  }
-  if (changes_.size() > 1) {
-    std::get<std::unique_ptr<engine::MetaChange>>(changes_.front())->after =
-        std::get<std::unique_ptr<engine::MetaChange>>(changes_.back())->after;
-    changes_.resize(1);
-  }
-  return true;
+    return before == (*meta)->after;
+  });
 }
 
 // What adds nothing is done once more: finished work makes room.

@@ -103,7 +103,7 @@ class EngineBroker : public Broker {
   void answer(Request& request, Result<Reply> reply);
   void take_changes();
   void keep();
-  bool only_time_has_passed();
+  [[nodiscard]] bool only_time_has_passed() const;
   Keeper::Kept keep_without_growth();
   void undo_group();
   void lose_track();

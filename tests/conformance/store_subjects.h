@@ -7,31 +7,17 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
 #include "conformance/subject.h"
 
 namespace retsu::conformance {
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    // In memory where that can be had: what survives is another test's business.
-    const std::filesystem::path memory = "/dev/shm";
-    const bool has_memory = std::filesystem::is_directory(memory);
-    const auto parent = has_memory ? memory : std::filesystem::temp_directory_path();
-    std::string pattern = (parent / "retsu.XXXXXX").string();
-    RETSU_CHECK(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+// In memory where that can be had: what survives is another test's business.
+inline std::filesystem::path fast_directory() {
+  const std::filesystem::path memory = "/dev/shm";
+  return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
+}
 
 // A broker that is closed and opened again before every few calls, unless somebody waits or
 // watches.
@@ -103,7 +89,7 @@ class EmbeddedSubject final : public Subject {
   }
 
  private:
-  TemporaryDirectory directory_;
+  TemporaryDirectory directory_{fast_directory()};
   RestartingBroker broker_;
   TimePoint now_{};
 };

@@ -8,7 +8,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <random>
 #include <set>
@@ -16,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
 
 namespace retsu {
@@ -25,22 +25,6 @@ bool deep() {
   const char* value = std::getenv("RETSU_DEEP");
   return value && std::string_view(value) == "1";
 }
-
-// On a disk, if that can be had: memory would make every sync a success.
-class Directory {
- public:
-  Directory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "retsu-crash.XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  ~Directory() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 EmbeddedBroker::Settings settings() {
   EmbeddedBroker::Settings made;
@@ -188,7 +172,7 @@ void check(Broker& broker, const Record& record) {
 }
 
 TEST(Kill, LosesNothingAcceptedAndBringsBackNothingFinished) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   Record record;
   std::mt19937 dice(7);
   const int rounds = deep() ? 2'000 : 40;

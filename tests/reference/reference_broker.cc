@@ -24,12 +24,6 @@ bool is_whole(const Command& command, const Result<Reply>& reply) {
   return true;
 }
 
-bool matches(const EventFilter& filter, const TaskEvent& event) {
-  return (filter.queue.empty() || event.queue == filter.queue) &&
-         (filter.user.empty() || event.user == filter.user) &&
-         (!filter.state || event.to == filter.state);
-}
-
 }  // namespace
 
 ReferenceBroker::ReferenceBroker(Limits limits)
@@ -142,7 +136,7 @@ void ReferenceBroker::tell_watchers() {
   for (const auto& [number, watcher] : watchers_) {
     EventBatch batch;
     for (const TaskEvent& event : events) {
-      if (matches(watcher.filter, event)) batch.events.push_back(event);
+      if (passes(watcher.filter, event)) batch.events.push_back(event);
     }
     if (!batch.events.empty()) watcher.sink(std::move(batch));
   }

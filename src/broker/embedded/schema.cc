@@ -99,8 +99,13 @@ sqlite::Done prepare_schema(sqlite::Database& database) {
   const auto version = database.integer("PRAGMA user_version");
   if (!version) return tl::unexpected(version.error());
   if (*version == kVersion) return {};
+  const auto tables = database.integer("SELECT count(*) FROM sqlite_schema");
+  if (!tables) return tl::unexpected(tables.error());
   const auto application = database.integer("PRAGMA application_id");
   if (!application) return tl::unexpected(application.error());
+  if (*tables > 0 && *application != kApplicationId) {
+    return tl::unexpected(sqlite::Failure{SQLITE_MISMATCH, "this database is not a store"});
+  }
   if (*version > kVersion) {
     return tl::unexpected(sqlite::Failure{
         SQLITE_MISMATCH, fmt::format("the store has version {}, this program knows {}: use a "

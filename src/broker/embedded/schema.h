@@ -8,8 +8,8 @@ namespace retsu::embedded {
 // 'rtsu': `file` and other tools can tell a store from any other SQLite file.
 inline constexpr std::int64_t kApplicationId = 0x72747375;
 
-// Makes the tables, or brings them up to date, in one transaction. `version` in a failure's message
-// if the store is from a later version of this program.
+// Makes the tables, or brings them up to date, in one transaction. Refused: a database that is
+// somebody else's, or from a later version of this program.
 sqlite::Done prepare_schema(sqlite::Database& database);
 
 }  // namespace retsu::embedded

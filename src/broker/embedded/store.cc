@@ -29,10 +29,8 @@ constexpr const char* kSetUp =
 
 Error store_error(const std::string& directory, const sqlite::Failure& failure) {
   if (failure.is_damage()) {
-    return {ErrorCode::kUnavailable,
-            fmt::format("the store {} is damaged: {}; `retsu verify` says where, `retsu restore` "
-                        "puts back a backup",
-                        directory, failure.message)};
+    return {ErrorCode::kUnavailable, fmt::format("the store {} is damaged: {}; put back a backup",
+                                                 directory, failure.message)};
   }
   return {ErrorCode::kUnavailable,
           fmt::format("the store {} cannot be used: {}", directory, failure.message)};
@@ -60,7 +58,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
 }
 
 Store::~Store() {
-  if (connection_) (void)fold_all();
+  while (tidy() == kSoon) continue;
 }
 
 Status Store::connect() {
@@ -191,12 +189,7 @@ Status Store::load_kind(Engine& engine, Overlay& overlay) {
 Store::Kept Store::keep(const engine::Changes& group) {
   if (!connection_) return Kept::kUnknown;
   const std::string bytes = pack_group(group);
-  if (fold_.left() == 0 && young_bytes_ >= settings_.journal_bytes) {
-    fold_.turn();
-    folding_until_ = next_group_ - 1;
-    young_bytes_ = 0;
-    turned_rows_ = fold_.left();
-  }
+  if (fold_.left() == 0 && young_bytes_ >= settings_.journal_bytes) turn();
   // The old generation is written when the young one is as large as that was, or a little sooner.
   std::size_t due = turned_rows_ * (bytes.size() + bytes.size() / 4) / settings_.journal_bytes + 1;
   const auto done = write_journal(bytes)
@@ -241,6 +234,14 @@ sqlite::Done Store::forget_folded(std::uint64_t most) {
   return done;
 }
 
+// What the journal has now is what is folded next.
+void Store::turn() {
+  fold_.turn();
+  folding_until_ = next_group_ - 1;
+  young_bytes_ = 0;
+  turned_rows_ = fold_.left();
+}
+
 void Store::fold_committed() {
   fold_.commit();
   if (fold_.left() == 0) folded_until_ = folding_until_;
@@ -266,10 +267,7 @@ std::chrono::milliseconds Store::tidy() {
   if (!connection_) return kNoWork;
   if (fold_.left() == 0 && first_group_ > folded_until_) {
     if (!fold_.has_young()) return kNoWork;
-    fold_.turn();
-    folding_until_ = next_group_ - 1;
-    young_bytes_ = 0;
-    turned_rows_ = fold_.left();
+    turn();
   }
   const Steady::time_point end = Steady::now() + kSlice;
   const auto done = connection_->begin.run()
@@ -282,13 +280,6 @@ std::chrono::milliseconds Store::tidy() {
   }
   fold_committed();
   return kSoon;
-}
-
-sqlite::Done Store::fold_all() {
-  while (connection_) {
-    if (tidy() != kSoon) break;
-  }
-  return {};
 }
 
 bool Store::give_up_ballast() {

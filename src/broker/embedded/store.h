@@ -49,7 +49,6 @@ class Store final : public Keeper {
   [[nodiscard]] bool works() const override { return connection_ != nullptr; }
   std::chrono::milliseconds tidy() override;
 
-  sqlite::Done fold_all();
   [[nodiscard]] std::shared_ptr<const StoreFigures> figures() const { return figures_; }
 
  private:
@@ -64,6 +63,7 @@ class Store final : public Keeper {
   sqlite::Done forget_folded(std::uint64_t most);
   template <class Enough>
   sqlite::Done fold(Enough enough);
+  void turn();
   void fold_committed();
   bool give_up_ballast();
 

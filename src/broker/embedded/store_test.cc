@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
+#include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
 #include "broker/embedded/journal.h"
 #include "broker/embedded/table.h"
@@ -16,12 +15,6 @@ using testing::HasSubstr;
 
 class StoreTest : public testing::Test {
  protected:
-  StoreTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "retsu-store.XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~StoreTest() override { std::filesystem::remove_all(path_); }
-
   std::unique_ptr<EmbeddedBroker> open() {
     auto opened = EmbeddedBroker::open(path_);
     EXPECT_TRUE(opened.has_value()) << opened.error().message;
@@ -39,7 +32,8 @@ class StoreTest : public testing::Test {
     return std::move(*database);
   }
 
-  std::string path_;
+  TemporaryDirectory directory_;
+  const std::string& path_ = directory_.path();
 };
 
 TEST_F(StoreTest, EveryKindOfRowHasItsColumns) {
@@ -102,8 +96,15 @@ TEST_F(StoreTest, OfALaterVersionIsRefused) {
   EXPECT_THAT(refused().message, HasSubstr("version 1000"));
 }
 
+TEST_F(StoreTest, ThatIsAnotherProgramsDatabaseIsRefusedAndLeftAlone) {
+  auto other =
+      sqlite::Database::open(path_ + "/retsu.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  ASSERT_TRUE(other->execute("CREATE TABLE tasks (name TEXT)"));
+  EXPECT_THAT(refused().message, HasSubstr("not a store"));
+  EXPECT_EQ(*other->integer("SELECT count(*) FROM sqlite_schema"), 1);
+}
+
 TEST_F(StoreTest, ThatIsNoDatabaseIsRefused) {
-  std::filesystem::create_directories(path_);
   FILE* out = std::fopen((path_ + "/retsu.db").c_str(), "w");
   ASSERT_NE(out, nullptr);
   for (int i = 0; i < 1'000; ++i) std::fputs("this is no database\n", out);
