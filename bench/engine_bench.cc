@@ -22,6 +22,7 @@ const std::string kPayload = "\"" + std::string(126, 'x') + "\"";  // 128 bytes
 struct Cost {
   std::int64_t users = 0;
   std::int64_t tasks = 0;
+  std::int64_t named = 0;  // users that a claim names; 0: it serves all
   double push_ns = 0;
   double claim_ns = 0;
   double finish_ns = 0;
@@ -44,10 +45,12 @@ class Load {
     return command;
   }
 
-  Claim claim() {
+  Claim claim(std::int64_t named) {
     Claim command;
     command.claim_id = "claim-" + std::to_string(++claims_);
     command.max = kBatch;
+    for (std::int64_t i = 0; i < named; ++i)
+      command.users.push_back("user-" + std::to_string((claims_ * named + i) % users_));
     return command;
   }
 
@@ -68,10 +71,10 @@ typename Op::Reply must(Engine& engine, const Op& op, TimePoint clock) {
   return std::get<typename Op::Reply>(std::move(*reply));
 }
 
-Cost measure(std::int64_t users, std::int64_t tasks) {
+Cost measure(std::int64_t users, std::int64_t tasks, std::int64_t named = 0) {
   Engine engine;
   Load load(users);
-  Cost cost{users, tasks};
+  Cost cost{users, tasks, named};
   const std::int64_t before = heap_bytes();
   const std::int64_t measured = std::min(tasks, kMeasured);
   const auto push_some = [&](std::int64_t how_many, double& spent) {
@@ -97,7 +100,7 @@ Cost measure(std::int64_t users, std::int64_t tasks) {
   std::int64_t done = 0;
   while (done < measured) {
     load.clock += Millis(1);
-    const Claim claim = load.claim();
+    const Claim claim = load.claim(named);
     ClaimReply claimed;
     claiming += seconds([&] {
       claimed = must(engine, claim, load.clock);
@@ -122,6 +125,26 @@ Cost measure(std::int64_t users, std::int64_t tasks) {
   return cost;
 }
 
+void print(const std::vector<Cost>& costs) {
+  double slowest = 0;
+  for (const Cost& cost : costs)
+    slowest = std::max(slowest, cost.push_ns + cost.claim_ns + cost.finish_ns);
+  fmt::print("{:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>12}  whole lifecycle\n", "users", "waiting",
+             "named", "push ns", "claim ns", "finish ns", "bytes/task");
+  for (const Cost& cost : costs) {
+    const double whole = cost.push_ns + cost.claim_ns + cost.finish_ns;
+    fmt::print("{:>9} {:>9} {:>9} {:>9.0f} {:>9.0f} {:>10.0f} {:>12.0f}  {} {:.0f} ns\n",
+               count(cost.users), count(cost.tasks), cost.named == 0 ? "all" : count(cost.named),
+               cost.push_ns, cost.claim_ns, cost.finish_ns, cost.bytes, bar(whole / slowest),
+               whole);
+  }
+}
+
+double claim_spread(const std::vector<Cost>& costs) {
+  const auto [least, most] = std::ranges::minmax(costs, {}, &Cost::claim_ns);
+  return most.claim_ns / least.claim_ns;
+}
+
 void run(const Options& options) {
   std::vector<Cost> costs;
   measure(10, 100'000);  // warms up
@@ -132,26 +155,22 @@ void run(const Options& options) {
   for (const std::int64_t users : {100, 1'000, 10'000, 100'000}) {
     costs.push_back(measure(users, std::min<std::int64_t>(1'000'000, options.most_tasks)));
   }
-  double slowest = 0;
-  for (const Cost& cost : costs)
-    slowest = std::max(slowest, cost.push_ns + cost.claim_ns + cost.finish_ns);
-  fmt::print("{:>9} {:>9} {:>9} {:>9} {:>10} {:>12}  whole lifecycle\n", "users", "waiting",
-             "push ns", "claim ns", "finish ns", "bytes/task");
-  for (const Cost& cost : costs) {
-    const double whole = cost.push_ns + cost.claim_ns + cost.finish_ns;
-    fmt::print("{:>9} {:>9} {:>9.0f} {:>9.0f} {:>10.0f} {:>12.0f}  {} {:.0f} ns\n",
-               count(cost.users), count(cost.tasks), cost.push_ns, cost.claim_ns, cost.finish_ns,
-               cost.bytes, bar(whole / slowest), whole);
-  }
-  const auto spread = [&](auto cost_of) {
-    const auto [least, most] = std::ranges::minmax(costs, {}, cost_of);
-    return cost_of(most) / cost_of(least);
-  };
+  print(costs);
   fmt::print("\nclaim: dearest against cheapest {:.1f} × (goal: within 4 ×)\n",
-             spread([](const Cost& cost) { return cost.claim_ns; }));
+             claim_spread(costs));
   const auto largest = std::ranges::max_element(costs, {}, &Cost::tasks);
   fmt::print("memory per waiting task at {}: {:.0f} bytes (goal: at most 200, payloads apart)\n",
              count(largest->tasks), largest->bytes);
+
+  // A claim reads the names that it is given, so naming more costs more; what it costs to choose
+  // among them must not.
+  fmt::print("\nclaims that name users:\n");
+  std::vector<Cost> naming;
+  for (const std::int64_t named : {1, 10, 100, 1'000}) {
+    const std::int64_t tasks = std::min<std::int64_t>(1'000'000, options.most_tasks);
+    naming.push_back(measure(1'000, tasks, named));
+  }
+  print(naming);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <queue>
+#include <set>
 
 #include "base/check.h"
 #include "engine/claims.h"
@@ -9,22 +11,32 @@
 namespace retsu::engine {
 namespace {
 
-// The users that a claim may serve in one queue: all, or those named.
+// The users that a claim may serve in one queue: all, or those named. Of those named it knows the
+// first tasks and places as they were when it looked last; a claim only takes tasks away and moves
+// users back in the ring, so it looks again at what it finds changed.
 class Choice {
  public:
-  Choice(Queue& queue, const std::vector<std::string>* users) : queue_(queue), users_(users) {
-    if (users_ == nullptr) return;
-    for (const std::string& user : *users_) {
+  Choice(Queue& queue, const std::vector<std::string>* users)
+      : queue_(queue), all_(users == nullptr) {
+    if (all_) return;
+    for (const std::string& user : *users) {
       const auto found = queue.lines.find(user);
-      if (found == queue.lines.end() || includes(*found->second)) continue;
-      lines_.push_back(found->second);
+      if (found != queue.lines.end()) lines_.push_back(found->second);
     }
+    std::ranges::sort(lines_);
+    lines_.erase(std::ranges::unique(lines_).begin(), lines_.end());
+    std::vector<Place> places;
+    for (Line* line : lines_) {
+      if (line->row.place != 0) places.emplace_back(line->row.place, line);
+      note_kept(*line);
+    }
+    ring_ = decltype(ring_)({}, std::move(places));
   }
 
   [[nodiscard]] Queue& queue() const { return queue_; }
 
   [[nodiscard]] std::int64_t queued() const {
-    if (users_ == nullptr) return queue_.tasks[static_cast<std::size_t>(State::kQueued)];
+    if (all_) return queue_.tasks[static_cast<std::size_t>(State::kQueued)];
     std::int64_t sum = 0;
     for (const Line* line : lines_) sum += line->queued;
     return sum;
@@ -32,36 +44,54 @@ class Choice {
 
   // Whether a user has a task that waits only for the queue's pace.
   [[nodiscard]] bool is_ready() const {
-    if (users_ == nullptr) return !queue_.ring.empty();
+    if (all_) return !queue_.ring.empty();
     return std::ranges::any_of(lines_, [](const Line* line) { return line->row.place != 0; });
   }
 
   // The next task by permit and ring, pace aside.
-  [[nodiscard]] TaskNode* next() const {
-    for (TaskNode* task : queue_.kept) {
-      if (includes(task->line())) return task;
-    }
+  [[nodiscard]] TaskNode* next() {
+    if (TaskNode* task = next_kept()) return task;
     if (!has_free_permit(queue_)) return nullptr;
-    const Line* line = nullptr;
-    if (users_ == nullptr) {
-      if (!queue_.ring.empty()) line = *queue_.ring.begin();
-    } else {
-      for (const Line* candidate : lines_) {
-        if (candidate->row.place == 0) continue;
-        if (line == nullptr || candidate->row.place < line->row.place) line = candidate;
-      }
-    }
-    return line == nullptr ? nullptr : &*const_cast<Line*>(line)->ready.begin();
+    Line* line = next_line();
+    return line == nullptr ? nullptr : &*line->ready.begin();
   }
 
  private:
-  [[nodiscard]] bool includes(const Line& line) const {
-    return users_ == nullptr || std::ranges::find(lines_, &line) != lines_.end();
+  using Place = std::pair<std::uint64_t, Line*>;
+
+  TaskNode* next_kept() {
+    if (all_) return queue_.kept.empty() ? nullptr : *queue_.kept.begin();
+    while (!kept_.empty()) {
+      TaskNode* first = *kept_.begin();
+      if (first->row.keeps_permit) return first;
+      kept_.erase(kept_.begin());
+      note_kept(first->line());
+    }
+    return nullptr;
+  }
+
+  Line* next_line() {
+    if (all_) return queue_.ring.empty() ? nullptr : *queue_.ring.begin();
+    while (!ring_.empty()) {
+      const auto [place, line] = ring_.top();
+      if (line->row.place == place) return line;
+      ring_.pop();
+      if (line->row.place != 0) ring_.emplace(line->row.place, line);
+    }
+    return nullptr;
+  }
+
+  void note_kept(Line& line) {
+    if (queue_.kept.empty()) return;
+    const auto first = queue_.kept_by_line.lower_bound(&line);
+    if (first != queue_.kept_by_line.end() && (*first)->row.line == &line) kept_.insert(*first);
   }
 
   Queue& queue_;
-  const std::vector<std::string>* users_;
+  bool all_;
   std::vector<Line*> lines_;
+  std::set<TaskNode*, QueuedEarlier> kept_;  // the first of each named user that has one
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> ring_;  // the named users in it
 };
 
 std::vector<Choice> choices(const Tables& tables, const std::vector<std::string>& queues,
@@ -151,15 +181,15 @@ TimePoint lease_end(const Tables& tables, std::int64_t lease_ms) {
 // Takes from the queue served longest ago, again and again; stops when none can give.
 void take_round(Tables& tables, std::vector<Choice>& from, std::int64_t max, ClaimRow& claim,
                 std::vector<TaskNode*>& taken) {
-  std::vector<Choice*> open;
-  for (Choice& choice : from) {
+  std::set<std::pair<std::int64_t, Choice*>> open;  // by when it was served, then as named
+  const auto open_if_it_gives = [&](Choice& choice) {
     if (!obstacle(choice.queue(), tables.now()) && choice.next() != nullptr)
-      open.push_back(&choice);
-  }
+      open.emplace(choice.queue().row.served, &choice);
+  };
+  for (Choice& choice : from) open_if_it_gives(choice);
   while (std::ssize(taken) < max && !open.empty()) {
-    const auto longest_unserved = std::ranges::min_element(
-        open, {}, [](const Choice* choice) { return choice->queue().row.served; });
-    Choice& choice = **longest_unserved;
+    Choice& choice = *open.begin()->second;
+    open.erase(open.begin());
     TaskNode& task = *choice.next();
     if (claim.number == 0) {
       claim.number = ++tables.edit_meta().claim;
@@ -167,14 +197,13 @@ void take_round(Tables& tables, std::vector<Choice>& from, std::int64_t max, Cla
     }
     start(tables, task, claim);
     taken.push_back(&task);
-    if (obstacle(choice.queue(), tables.now()) || choice.next() == nullptr)
-      open.erase(longest_unserved);
+    open_if_it_gives(choice);
   }
 }
 
-std::optional<TimePoint> next_chance(const Tables& tables, const std::vector<Choice>& from) {
+std::optional<TimePoint> next_chance(const Tables& tables, std::vector<Choice>& from) {
   std::optional<TimePoint> next;
-  for (const Choice& choice : from) {
+  for (Choice& choice : from) {
     if (choice.next() == nullptr) continue;
     const auto blocked = obstacle(choice.queue(), tables.now());
     if (!blocked || blocked->until == kNever) continue;
@@ -204,9 +233,9 @@ ClaimReply claim(Tables& tables, const Claim& command) {
   std::vector<Choice> assigned = choices(tables, command.queues, users);
   std::vector<std::string> others;  // to steal from
   if (users == &command.users) {
-    std::ranges::copy_if(command.steal, std::back_inserter(others), [&](const std::string& user) {
-      return std::ranges::find(command.users, user) == command.users.end();
-    });
+    const std::set<std::string_view> own(command.users.begin(), command.users.end());
+    std::ranges::copy_if(command.steal, std::back_inserter(others),
+                         [&](const std::string& user) { return !own.contains(user); });
   }
   std::vector<Choice> stolen;
   if (!others.empty()) stolen = choices(tables, command.queues, &others);

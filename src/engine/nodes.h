@@ -51,6 +51,16 @@ struct QueuedEarlier {
     return a->row.sequence < b->row.sequence;
   }
 };
+struct QueuedEarlierInLine {
+  using is_transparent = void;
+  bool operator()(const TaskNode* a, const TaskNode* b) const {
+    if (a->row.line != b->row.line) return std::less<>{}(a->row.line, b->row.line);
+    return QueuedEarlier{}(a, b);
+  }
+  bool operator()(const TaskNode* a, const Line* b) const {
+    return std::less<const Line*>{}(a->row.line.get(), b);
+  }
+};
 using TaskOrder = boost::intrusive::set<
     TaskNode, boost::intrusive::member_hook<TaskNode, OrderHook, &TaskNode::order>,
     boost::intrusive::compare<Earlier>, boost::intrusive::constant_time_size<false>>;
@@ -117,6 +127,7 @@ class Queue : public Counted<Queue> {
   boost::unordered_flat_map<std::string_view, Line*> lines;  // by user
   std::set<Line*, LowerPlace> ring;
   std::set<TaskNode*, QueuedEarlier> kept;  // QUEUED with a permit
+  std::set<TaskNode*, QueuedEarlierInLine> kept_by_line;
   std::array<std::int64_t, kStates> tasks{};
   std::int64_t waiting_bytes = 0;
   std::int64_t permits = 0;  // of runs, ghosts and suspended tasks

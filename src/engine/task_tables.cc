@@ -118,6 +118,7 @@ void Tables::index_order(TaskNode& task, int by) {
       if ((queue.queued_seconds[second] += by) == 0) queue.queued_seconds.erase(second);
       if (row.keeps_permit) {
         by > 0 ? void(queue.kept.insert(&task)) : void(queue.kept.erase(&task));
+        by > 0 ? void(queue.kept_by_line.insert(&task)) : void(queue.kept_by_line.erase(&task));
       }
       break;
     }
