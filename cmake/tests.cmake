@@ -17,7 +17,7 @@ function(retsu_test target)
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX "${arg_PREFIX}/"
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    PROPERTIES TIMEOUT 600 ENVIRONMENT "RETSU_BUILD_DIR=${PROJECT_BINARY_DIR}")
+    PROPERTIES ENVIRONMENT "RETSU_BUILD_DIR=${PROJECT_BINARY_DIR}")
 endfunction()
 
 # retsu_tests(LIBRARIES ...): tests/DIR/**/*.cc is test_DIR, for every DIR. tests/reference is the library

@@ -17,14 +17,10 @@
 
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
+#include "deep.h"
 
 namespace retsu {
 namespace {
-
-bool deep() {
-  const char* value = std::getenv("RETSU_DEEP");
-  return value && std::string_view(value) == "1";
-}
 
 EmbeddedBroker::Settings settings() {
   EmbeddedBroker::Settings made;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "deep.h"
 #include "random/judge.h"
 #include "random/spoiled_broker.h"
 #include "reference/reference_broker.h"
@@ -14,11 +15,6 @@ namespace retsu::random_runs {
 namespace {
 
 using conformance::SubjectKind;
-
-bool deep() {
-  const char* value = std::getenv("RETSU_DEEP");
-  return value && std::string_view(value) == "1";
-}
 
 // The model does long work at once; that others do it in steps shows only in when it happens.
 Limits plenty() {
