@@ -6,6 +6,7 @@ find_package(simdjson CONFIG REQUIRED)
 find_package(date CONFIG REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
+find_package(OpenSSL REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
@@ -18,6 +19,7 @@ target_link_libraries(
             simdjson::simdjson
             Boost::headers
             date::date-tz
+            OpenSSL::Crypto
             PkgConfig::sqlite3
             PkgConfig::xxhash
             Threads::Threads)

@@ -55,6 +55,10 @@ void append_json(std::string& out, const T& value) {
 // The same value without insignificant white space; numbers and strings stay as they are written.
 tl::expected<Json, std::string> compact_json(std::string_view text);
 
+// The one text of its value, for texts that pass check_json: no white space, keys in order of their
+// bytes, strings escaped as JsonWriter does. Numbers stay as they are written.
+std::string canonical_json(std::string_view checked);
+
 [[nodiscard]] bool is_utf8(std::string_view text);
 
 }  // namespace retsu

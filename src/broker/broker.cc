@@ -10,11 +10,11 @@ bool passes(const EventFilter& filter, const TaskEvent& event) {
          (!filter.state || filter.state == event.to);
 }
 
-Result<Reply> call_any(Broker& broker, Command command, Context context) {
-  auto answer = std::make_shared<std::promise<Result<Reply>>>();
-  auto future = answer->get_future();
+Answer call_any(Broker& broker, Command command, Context context) {
+  auto promise = std::make_shared<std::promise<Answer>>();
+  auto future = promise->get_future();
   broker.submit(std::move(command), std::move(context),
-                [answer](Result<Reply> reply) { answer->set_value(std::move(reply)); });
+                [promise](Answer answer) { promise->set_value(std::move(answer)); });
   return future.get();
 }
 

@@ -18,6 +18,18 @@ namespace retsu {
 struct Context {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token stop;
+  std::string caller;  // whose key it is
+  // The same key again, with the same command, within 72 hours, is answered as the first time and
+  // does nothing; with another command it is refused. What was refused may be tried again.
+  std::optional<std::string> idempotency_key;
+};
+
+struct Answer : Result<Reply> {
+  Answer() = default;
+  Answer(Result<Reply> result, bool was_replayed = false)
+      : Result<Reply>(std::move(result)), replayed(was_replayed) {}
+
+  bool replayed = false;  // the answer that the same key was given before
 };
 
 // A task went from one state to another. Numbers rise by one; a push has no `from`.
@@ -80,7 +92,7 @@ struct Capabilities {
 // nothing else; embedded, Redis, remote and in-memory queues implement it. Thread-safe.
 class Broker {
  public:
-  using Done = std::function<void(Result<Reply>)>;
+  using Done = std::function<void(Answer)>;
 
   Broker() = default;
   Broker(const Broker&) = delete;
@@ -97,14 +109,14 @@ class Broker {
 };
 
 // Asks and waits for the answer. Not from inside a Done or an EventSink.
-Result<Reply> call_any(Broker& broker, Command command, Context context = {});
+Answer call_any(Broker& broker, Command command, Context context = {});
 
 template <class Op>
 Result<typename Op::Reply> call(Broker& broker, Op operation, Context context = {}) {
-  Result<Reply> reply =
+  Answer reply =
       call_any(broker, Command(std::in_place_type<Op>, std::move(operation)), std::move(context));
   if (!reply) return tl::unexpected(std::move(reply.error()));
-  return std::get<typename Op::Reply>(std::move(*reply));
+  return std::get<typename Op::Reply>(*std::move(reply));
 }
 
 }  // namespace retsu

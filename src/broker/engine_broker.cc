@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "broker/codec.h"
 #include "engine/nodes.h"
+#include "ingest/idempotency.h"
 #include "ingest/prepare.h"
 #include "ingest/validate.h"
 
@@ -29,6 +31,18 @@ Error outcome_unknown() {
           "the store failed while this was being kept: it may have been done or not; ask again"};
 }
 
+Error key_mismatch() {
+  return {ErrorCode::kIdempotencyMismatch,
+          "this idempotency key was used for something else: take a new one"};
+}
+Error too_many_keys() {
+  return {ErrorCode::kOverloaded,
+          "too many idempotency keys are remembered: ask without one, or wait",
+          {},
+          Millis(kMinute)};
+}
+
+constexpr Millis kKeyAge{72 * kHour};
 constexpr auto kTidyAfter = std::chrono::milliseconds(200);
 constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
 
@@ -109,8 +123,11 @@ EngineBroker::~EngineBroker() {
 }
 
 void EngineBroker::submit(Command command, Context context, Done done) noexcept {
+  Request request{std::move(command), std::move(context), std::move(done)};
+  if (!uses_key(operation_of(request.command))) request.context.idempotency_key.reset();
+  if (request.context.idempotency_key) request.fingerprint = fingerprint(to_json(request.command));
   const std::lock_guard lock(mutex_);
-  inbox_.push_back({std::move(command), std::move(context), std::move(done)});
+  inbox_.push_back(std::move(request));
   wake_.notify_one();
 }
 
@@ -161,9 +178,9 @@ void EngineBroker::run() {
   }
   std::vector<Request> rest = std::exchange(inbox_, {});
   lock.unlock();
-  for (Waiter& waiter : waiters_) answer(waiter.request, tl::unexpected(shut_down()));
+  for (Waiter& waiter : waiters_) refuse(waiter.request, shut_down());
   waiters_.clear();
-  for (Request& request : rest) answer(request, tl::unexpected(shut_down()));
+  for (Request& request : rest) refuse(request, shut_down());
   if (keeper_ && engine_ && !changes_.empty()) (void)keeper_->keep(changes_);  // the time
   deliver();
 }
@@ -180,17 +197,23 @@ void EngineBroker::work(std::vector<Request> requests) {
 }
 
 void EngineBroker::serve(Request request) {
-  if (auto error = given_up(request.context)) return answer(request, tl::unexpected(*error));
-  if (!engine_) return answer(request, tl::unexpected(broken_));
+  if (auto error = given_up(request.context)) return refuse(request, *error);
+  if (!engine_) return refuse(request, broken_);
   if (auto valid = validate(request.command, limits_); !valid) {
-    return answer(request, tl::unexpected(std::move(valid.error())));
+    return refuse(request, std::move(valid.error()));
+  }
+  if (const auto& key = request.context.idempotency_key) {
+    if (auto valid = validate_key(*key); !valid) {
+      return refuse(request, std::move(valid.error()));
+    }
   }
   request.command = prepare(std::move(request.command), now(), ids_);
   apply(std::move(request));
 }
 
 void EngineBroker::apply(Request request) {
-  if (full_ && adds(request.command)) return answer(request, tl::unexpected(storage_full()));
+  if (auto earlier = earlier_answer(request)) return answer(request, *std::move(earlier));
+  if (full_ && adds(request.command)) return refuse(request, storage_full());
   Result<Reply> reply = engine_->apply(request.command, now());
   take_changes();
   const std::int64_t wait_ms = patience(request.command);
@@ -198,7 +221,31 @@ void EngineBroker::apply(Request request) {
     request.until = std::min(request.until, engine_->now() + Millis(wait_ms));
     if (request.until > engine_->now()) return wait(std::move(request), reply);
   }
+  if (reply && request.context.idempotency_key) remember(request, *reply);
   answer(request, std::move(reply));
+}
+
+std::optional<Answer> EngineBroker::earlier_answer(const Request& request) {
+  if (!request.context.idempotency_key) return std::nullopt;
+  engine_->advance(now());
+  take_changes();
+  const std::string_view operation = operation_of(request.command).name;
+  const engine::KeyRow* row =
+      engine_->answer_to(request.context.caller, operation, *request.context.idempotency_key);
+  if (row == nullptr) {
+    if (engine_->can_remember()) return std::nullopt;
+    return Result<Reply>(tl::unexpected(too_many_keys()));
+  }
+  if (row->fingerprint != request.fingerprint) return Result<Reply>(tl::unexpected(key_mismatch()));
+  return Answer(reply_from_json(operation, row->reply.view()), true);
+}
+
+// In the same group as what the command did.
+void EngineBroker::remember(const Request& request, const Reply& reply) {
+  engine_->remember({0, request.context.caller, std::string(operation_of(request.command).name),
+                     *request.context.idempotency_key, request.fingerprint, Json(to_json(reply)),
+                     engine_->now() + kKeyAge});
+  take_changes();
 }
 
 // One call goes only so far with cascades and housekeeping.
@@ -248,7 +295,7 @@ void EngineBroker::serve_waiters() {
 bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
   Request& request = waiter.request;
   if (auto error = given_up(request.context)) {
-    answer(request, tl::unexpected(*error));
+    refuse(request, *error);
     return true;
   }
   const bool over = engine_->now() >= waiter.request.until;
@@ -273,8 +320,12 @@ bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
   return true;
 }
 
-void EngineBroker::answer(Request& request, Result<Reply> reply) {
+void EngineBroker::answer(Request& request, Answer reply) {
   served_.push_back({std::move(request), std::move(reply)});
+}
+
+void EngineBroker::refuse(Request& request, Error error) {
+  answer(request, Result<Reply>(tl::unexpected(std::move(error))));
 }
 
 void EngineBroker::take_changes() {
@@ -343,7 +394,7 @@ Keeper::Kept EngineBroker::keep_without_growth() {
   const Keeper::Kept kept = keeper_->keep(changes_);
   if (kept != Keeper::Kept::kFull) return kept;
   undo_group();
-  for (Served& served : served_) served.reply = tl::unexpected(storage_full());
+  for (Served& served : served_) served.reply = Result<Reply>(tl::unexpected(storage_full()));
   return Keeper::Kept::kYes;
 }
 
@@ -355,7 +406,7 @@ void EngineBroker::undo_group() {
 
 // Whether the group was kept is not known: nobody may be told that it was, or that it was not.
 void EngineBroker::lose_track() {
-  for (Served& served : served_) served.reply = tl::unexpected(outcome_unknown());
+  for (Served& served : served_) served.reply = Result<Reply>(tl::unexpected(outcome_unknown()));
   events_.clear();
   reopen();
 }
@@ -372,7 +423,7 @@ void EngineBroker::reopen() {
   } else {
     broken_ = std::move(opened.error());
     look_again_ = Steady::now() + kLookForRoomEvery;
-    for (Waiter& waiter : waiters_) answer(waiter.request, tl::unexpected(broken_));
+    for (Waiter& waiter : waiters_) refuse(waiter.request, broken_);
     waiters_.clear();
   }
 }

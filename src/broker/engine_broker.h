@@ -74,12 +74,13 @@ class EngineBroker : public Broker {
     Command command;
     Context context;
     Done done;
+    std::string fingerprint;   // of the command, if it has a key
     TimePoint until = kNever;  // for how long it may be answered late
   };
   // Applied, to be answered when it is kept.
   struct Served {
     Request request;
-    Result<Reply> reply;
+    Answer reply;
   };
   // A claim that waits for work, or a look at a task that waits for its end.
   struct Waiter {
@@ -96,11 +97,14 @@ class EngineBroker : public Broker {
   void work(std::vector<Request> requests);
   void serve(Request request);
   void apply(Request request);
+  std::optional<Answer> earlier_answer(const Request& request);
+  void remember(const Request& request, const Reply& reply);
   void wait(Request request, const Result<Reply>& reply);
   void catch_up();
   void serve_waiters();
   bool serve_waiter(Waiter& waiter, std::set<std::string>& open);
-  void answer(Request& request, Result<Reply> reply);
+  void answer(Request& request, Answer reply);
+  void refuse(Request& request, Error error);
   void take_changes();
   void keep();
   [[nodiscard]] bool only_time_has_passed() const;

@@ -164,6 +164,10 @@ std::string Tables::dump() const {
   }
   for (const auto& [key, row] : xcom_)
     out.line("xcom {} {} until {}", key, row.value.view(), ms(row.expires_at));
+  for (const KeyRow& row : keys_) {
+    out.line("key {} {} {} {} {} until {}", row.caller, row.operation, row.key, row.fingerprint,
+             row.reply.view(), ms(row.expires_at));
+  }
   for (const auto& [number, row] : cascades_) {
     out.line("cascade {} of {} {} removed {} ended {} told {}", number, row.target.view(),
              name_of(row.state), row.removed, ms(row.ended_at), row.told);
@@ -180,6 +184,7 @@ std::string Tables::dump() const {
     out.line("tombstone due {} {}", ms(time), id.view());
   for (const auto& [time, name] : schedules_due_) out.line("schedule due {} {}", ms(time), name);
   for (const auto& [time, key] : xcom_due_) out.line("xcom due {} {}", ms(time), key);
+  for (const auto& [time, id] : keys_due_) out.line("key due {} {}", ms(time), std::get<2>(id));
   return out.take();
 }
 

@@ -115,6 +115,24 @@ bool Engine::has_ended(std::string_view id) const {
   return task != nullptr && is_ended(task->row.state);
 }
 
+const engine::KeyRow* Engine::answer_to(std::string_view caller, std::string_view operation,
+                                        std::string_view key) const {
+  const auto found = tables_->keys().find(engine::KeyId{caller, operation, key});
+  if (found == tables_->keys().end() || found->expires_at <= tables_->now()) return nullptr;
+  return &*found;
+}
+
+bool Engine::can_remember() const {
+  return std::ssize(tables_->keys()) < tables_->limits.idempotency_keys;
+}
+
+void Engine::remember(engine::KeyRow row) {
+  const auto old = tables_->keys().find(engine::id_of(row));
+  if (old != tables_->keys().end()) tables_->drop_key(*old);
+  row.number = ++tables_->edit_meta().key;
+  tables_->add_key(std::move(row));
+}
+
 engine::Changes Engine::take_changes() { return tables_->take(); }
 void Engine::undo(engine::Changes changes) { tables_->undo(std::move(changes)); }
 void Engine::restore(const engine::Changes& changes) { tables_->restore(changes); }

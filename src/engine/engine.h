@@ -34,6 +34,12 @@ class Engine {
   // Whether the task, if there is one, has ended.
   [[nodiscard]] bool has_ended(std::string_view id) const;
 
+  // What a key was answered, as long as that is remembered.
+  [[nodiscard]] const engine::KeyRow* answer_to(std::string_view caller, std::string_view operation,
+                                                std::string_view key) const;
+  [[nodiscard]] bool can_remember() const;
+  void remember(engine::KeyRow row);
+
   // All that has changed since the last call, in order. Undoing what was taken, the latest first,
   // gives back the queue as it was, to the last detail.
   engine::Changes take_changes();

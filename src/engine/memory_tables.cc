@@ -125,6 +125,21 @@ void Tables::put(const std::optional<XcomRow>& from, const std::optional<XcomRow
   }
 }
 
+void Tables::add_key(KeyRow row) { change<KeyRow>(std::nullopt, std::move(row)); }
+
+void Tables::drop_key(const KeyRow& row) { change<KeyRow>(KeyRow(row), std::nullopt); }
+
+void Tables::put(const std::optional<KeyRow>& from, const std::optional<KeyRow>& to) {
+  if (from) {
+    keys_due_.erase({from->expires_at, id_of(*from)});
+    keys_.erase(keys_.find(id_of(*from)));
+  }
+  if (to) {
+    const KeyRow& row = *keys_.insert(*to).first;
+    keys_due_.emplace(row.expires_at, id_of(row));
+  }
+}
+
 const CascadeRow* Tables::cascade_of(std::string_view target) const {
   if (cascades_.empty()) return nullptr;
   const auto found = find_text(cascade_numbers_, target);

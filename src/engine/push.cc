@@ -129,33 +129,31 @@ bool is_awaited(const Tables& tables, std::string_view id) {
 // The push adds nothing: its unique key is held. Its id stands for the holder from now on.
 Result<Pushed> absorb(Tables& tables, TaskNode& holder, const NewTask& task, std::int64_t front) {
   const Text id(task.id);
-  if (!task.id_generated) {
-    if (const Dependents* others = tables.dependents(id)) {
-      const std::vector<TaskNode*> waiting(others->open.begin(), others->open.end());
-      for (TaskNode* dependent : waiting) {
-        if (auto way = find_way(tables, {holder.row.id}, dependent->row.id)) {
-          return tl::unexpected(cycle_error(dependent->row.id, *way));
-        }
-        const EdgeRow edge = *tables.edge(*dependent, id);
-        if (const EdgeRow* found = tables.edge(*dependent, holder.row.id)) {
-          const EdgeRow same = *found;
-          tables.drop_edge(edge);
-          if (edge.when == When::kFinished && same.when != When::kFinished) {
-            EdgeRow stricter = same;
-            stricter.when = When::kFinished;
-            tables.change_edge(same, std::move(stricter));
-          }
-        } else {
-          EdgeRow moved = edge;
-          moved.target = holder.row.id;
-          moved.missing = false;
-          tables.change_edge(edge, std::move(moved));
-        }
+  if (const Dependents* others = tables.dependents(id)) {
+    const std::vector<TaskNode*> waiting(others->open.begin(), others->open.end());
+    for (TaskNode* dependent : waiting) {
+      if (auto way = find_way(tables, {holder.row.id}, dependent->row.id)) {
+        return tl::unexpected(cycle_error(dependent->row.id, *way));
       }
-      if (is_ended(holder.row.state)) begin_cascade(tables, holder, false);
+      const EdgeRow edge = *tables.edge(*dependent, id);
+      if (const EdgeRow* found = tables.edge(*dependent, holder.row.id)) {
+        const EdgeRow same = *found;
+        tables.drop_edge(edge);
+        if (edge.when == When::kFinished && same.when != When::kFinished) {
+          EdgeRow stricter = same;
+          stricter.when = When::kFinished;
+          tables.change_edge(same, std::move(stricter));
+        }
+      } else {
+        EdgeRow moved = edge;
+        moved.target = holder.row.id;
+        moved.missing = false;
+        tables.change_edge(edge, std::move(moved));
+      }
     }
-    tables.set_alias({id, holder.row.id});
+    if (is_ended(holder.row.state)) begin_cascade(tables, holder, false);
   }
+  if (!task.id_generated) tables.set_alias({id, holder.row.id});
   if (task.placement == Placement::kFront && is_waiting(holder.row.state)) {
     bring_to_front(tables, holder, front);
   }

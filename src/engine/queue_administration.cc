@@ -229,6 +229,7 @@ StatsReply stats(const Tables& tables) {
   reply.xcom = std::ssize(tables.xcom());
   reply.edges = tables.all_open_edges();
   reply.remembered_ids = tables.remembered_ids();
+  reply.idempotency_keys = std::ssize(tables.keys());
   return reply;
 }
 

@@ -146,13 +146,25 @@ constexpr auto fields_of(std::type_identity<CascadeRow>) {
               Field{"state", &CascadeRow::state},       Field{"removed", &CascadeRow::removed},
               Field{"ended_at", &CascadeRow::ended_at}, Field{"told", &CascadeRow::told}};
 }
+constexpr auto fields_of(std::type_identity<KeyRow>) {
+  return List{Field{"number", &KeyRow::number},           Field{"caller", &KeyRow::caller},
+              Field{"operation", &KeyRow::operation},     Field{"key", &KeyRow::key},
+              Field{"fingerprint", &KeyRow::fingerprint}, Field{"reply", &KeyRow::reply},
+              Field{"expires_at", &KeyRow::expires_at}};
+}
 constexpr auto fields_of(std::type_identity<MetaRow>) {
   return List{
-      Field{"now", &MetaRow::now},           Field{"sequence", &MetaRow::sequence},
-      Field{"fence", &MetaRow::fence},       Field{"place", &MetaRow::place},
-      Field{"served", &MetaRow::served},     Field{"front", &MetaRow::front},
-      Field{"claim", &MetaRow::claim},       Field{"cascade", &MetaRow::cascade},
-      Field{"draining", &MetaRow::draining}, Field{"former", &MetaRow::former},
+      Field{"now", &MetaRow::now},
+      Field{"sequence", &MetaRow::sequence},
+      Field{"fence", &MetaRow::fence},
+      Field{"place", &MetaRow::place},
+      Field{"served", &MetaRow::served},
+      Field{"front", &MetaRow::front},
+      Field{"claim", &MetaRow::claim},
+      Field{"cascade", &MetaRow::cascade},
+      Field{"draining", &MetaRow::draining},
+      Field{"former", &MetaRow::former},
+      Field{"idempotency_key", &MetaRow::key},
   };
 }
 

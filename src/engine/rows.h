@@ -207,6 +207,17 @@ struct XcomRow {
   TimePoint expires_at;
 };
 
+// What a key was answered with.
+struct KeyRow {
+  std::uint64_t number = 0;
+  std::string caller;
+  std::string operation;
+  std::string key;
+  std::string fingerprint;
+  Json reply;
+  TimePoint expires_at;
+};
+
 // A task has ended, or is gone, and its dependents are still being told.
 struct CascadeRow {
   std::uint64_t number = 0;
@@ -228,6 +239,7 @@ struct MetaRow {
   std::uint64_t cascade = 0;
   bool draining = false;
   std::shared_ptr<const Counters> former;  // of queues that were deleted
+  std::uint64_t key = 0;
   bool operator==(const MetaRow&) const = default;
 };
 
@@ -256,7 +268,7 @@ using OneOf = std::variant<std::unique_ptr<Kinds>...>;
 using AnyChange =
     OneOf<Change<TaskRow>, Change<EdgeRow>, Change<ClaimRow>, Change<MemberRow>,
           Change<SettingsRow>, Change<TombstoneRow>, Change<AliasRow>, Change<ScheduleRow>,
-          Change<XcomRow>, Change<CascadeRow>, QueueChange, LineChange, MetaChange>;
+          Change<XcomRow>, Change<CascadeRow>, Change<KeyRow>, QueueChange, LineChange, MetaChange>;
 
 // In the order in which they were made. Belongs to the thread of the engine.
 using Changes = std::vector<AnyChange>;

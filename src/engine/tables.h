@@ -26,6 +26,15 @@ struct ScheduleNode {
   TimeZone zone = TimeZone::utc();
 };
 
+using KeyId = std::tuple<std::string_view, std::string_view, std::string_view>;
+inline KeyId id_of(const KeyRow& row) { return {row.caller, row.operation, row.key}; }
+struct LowerKeyId {
+  using is_transparent = void;
+  bool operator()(const KeyRow& a, const KeyRow& b) const { return id_of(a) < id_of(b); }
+  bool operator()(const KeyRow& a, const KeyId& b) const { return id_of(a) < b; }
+  bool operator()(const KeyId& a, const KeyRow& b) const { return a < id_of(b); }
+};
+
 // All rows, and everything derived from them. A row changes only through the functions here, which
 // keep orders, counts and indexes in step and write down the change. Undoing puts rows back through
 // the same code, so what is derived comes back with them. What a change *means* is decided
@@ -122,6 +131,11 @@ class Tables {
   void set_xcom(XcomRow row);
   void drop_xcom(std::string_view key);
 
+  // Answers by idempotency key.
+  [[nodiscard]] const auto& keys() const { return keys_; }
+  void add_key(KeyRow row);
+  void drop_key(const KeyRow& row);
+
   [[nodiscard]] const auto& cascades() const { return cascades_; }
   [[nodiscard]] const CascadeRow* cascade_of(std::string_view target) const;
   void set_cascade(CascadeRow row);
@@ -143,6 +157,7 @@ class Tables {
   [[nodiscard]] const auto& tombstones_due() const { return tombstones_due_; }
   [[nodiscard]] const auto& schedules_due() const { return schedules_due_; }
   [[nodiscard]] const auto& xcom_due() const { return xcom_due_; }
+  [[nodiscard]] const auto& keys_due() const { return keys_due_; }
 
   // All rows and all that is derived, as text: equal texts, equal tables.
   [[nodiscard]] std::string dump() const;
@@ -177,6 +192,7 @@ class Tables {
   void put(const std::optional<ScheduleRow>& from, const std::optional<ScheduleRow>& to);
   void put(const std::optional<XcomRow>& from, const std::optional<XcomRow>& to);
   void put(const std::optional<CascadeRow>& from, const std::optional<CascadeRow>& to);
+  void put(const std::optional<KeyRow>& from, const std::optional<KeyRow>& to);
 
   // Puts and logs.
   template <class Row>
@@ -223,6 +239,7 @@ class Tables {
   std::set<std::pair<Text, Text>> aliases_by_target_;
   std::map<std::string, ScheduleNode, std::less<>> schedules_;
   std::map<std::string, XcomRow, std::less<>> xcom_;
+  std::set<KeyRow, LowerKeyId> keys_;
   std::map<std::uint64_t, CascadeRow> cascades_;
   boost::unordered_map<Text, std::uint64_t, std::hash<Text>> cascade_numbers_;
 
@@ -234,6 +251,7 @@ class Tables {
   std::set<std::pair<TimePoint, Text>> tombstones_due_;
   std::set<std::pair<TimePoint, std::string>> schedules_due_;
   std::set<std::pair<TimePoint, std::string>> xcom_due_;
+  std::set<std::pair<TimePoint, KeyId>> keys_due_;  // views into keys_
 };
 
 }  // namespace retsu::engine

@@ -86,6 +86,10 @@ constexpr std::array kKinds = {
          [](Tables& tables, TimePoint) {
            tables.drop_xcom(std::string(tables.xcom_due().begin()->second));
          }},
+    Kind{true, [](const Tables& tables) { return first_time(tables.keys_due()); },
+         [](Tables& tables, TimePoint) {
+           tables.drop_key(*tables.keys().find(tables.keys_due().begin()->second));
+         }},
     Kind{true, [](const Tables& tables) { return first_time(tables.retention_due()); },
          remove_retained},
     Kind{true, [](const Tables& tables) { return first_time(tables.tombstones_due()); },

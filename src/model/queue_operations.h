@@ -229,6 +229,7 @@ struct StatsReply {
   std::int64_t xcom = 0;
   std::int64_t edges = 0;  // open references between tasks
   std::int64_t remembered_ids = 0;
+  std::int64_t idempotency_keys = 0;
   bool operator==(const StatsReply&) const = default;
 };
 struct Stats {
@@ -374,7 +375,8 @@ constexpr auto fields_of(std::type_identity<StatsReply>) {
               Field{"schedules", &StatsReply::schedules, kAlwaysShown},
               Field{"xcom", &StatsReply::xcom, kAlwaysShown},
               Field{"edges", &StatsReply::edges, kAlwaysShown},
-              Field{"remembered_ids", &StatsReply::remembered_ids, kAlwaysShown}};
+              Field{"remembered_ids", &StatsReply::remembered_ids, kAlwaysShown},
+              Field{"idempotency_keys", &StatsReply::idempotency_keys, kAlwaysShown}};
 }
 constexpr auto fields_of(std::type_identity<Stats>) { return List{}; }
 constexpr auto fields_of(std::type_identity<DrainReply>) {

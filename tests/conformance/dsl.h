@@ -283,8 +283,10 @@ class Conformance : public testing::TestWithParam<SubjectKind> {
 };
 
 // Declares the suite `Suite`, whose tests run once for each broker of this build.
-#define CONFORMANCE_SUITE(Suite)                                                   \
-  class Suite : public Conformance {};                                             \
+#define CONFORMANCE_SUITE(Suite)       \
+  class Suite : public Conformance {}; \
+  FOR_EACH_BROKER(Suite)
+#define FOR_EACH_BROKER(Suite)                                                     \
   INSTANTIATE_TEST_SUITE_P(Conformance, Suite, testing::ValuesIn(subject_kinds()), \
                            [](const auto& kind) { return kind.param.name; })
 

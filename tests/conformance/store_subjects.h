@@ -33,7 +33,7 @@ class RestartingBroker final : public Broker {
     if (calls_ > 0 && ++called_ % calls_ == 0) restart();
     ++under_way_;
     broker_->submit(std::move(command), std::move(context),
-                    [this, done = std::move(done)](Result<Reply> reply) {
+                    [this, done = std::move(done)](Answer reply) {
                       --under_way_;
                       done(std::move(reply));
                     });

@@ -38,7 +38,18 @@ CommandSource::CommandSource(std::uint64_t seed) : dice_(seed), clock_(kStart), 
 
 Step CommandSource::next() {
   let_time_pass();
+  if (dice_.percent(8)) return with_key();
   return {clock_, any_command()};
+}
+
+// One key for all kinds of commands, or once more what it was used for.
+Step CommandSource::with_key() {
+  const std::string key = "key-" + std::to_string(dice_.below(8));
+  const auto used = keyed_.find(key);
+  if (used != keyed_.end() && dice_.percent(60)) return {clock_, used->second, key};
+  const Command command = dice_.percent(60) ? push() : any_command();
+  keyed_.insert_or_assign(key, command);
+  return {clock_, command, key};
 }
 
 // Mostly seconds, sometimes much more, and now and then backwards.

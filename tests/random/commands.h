@@ -17,6 +17,7 @@ namespace retsu::random_runs {
 struct Step {
   TimePoint clock;
   Command command;
+  std::optional<std::string> key = {};  // for doing it once
 };
 
 // One seed, one sequence of steps, given the same answers. Every command has its ids filled in, so
@@ -40,6 +41,7 @@ class CommandSource {
 
   void let_time_pass();
   Command any_command();
+  Step with_key();
 
   // Names.
   std::string queue();
@@ -76,6 +78,7 @@ class CommandSource {
   TimePoint clock_;
   TimePoint latest_;  // the highest clock so far
   bool draining_ = false;
+  std::map<std::string, Command> keyed_;  // the last command of each key
   std::int64_t generated_ = 0;
   std::vector<std::string> recent_;  // ids of tasks seen lately that nobody chose
   std::vector<Held> held_;           // given by claims, maybe lost since

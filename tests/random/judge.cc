@@ -134,18 +134,35 @@ std::string shown(const Result<Reply>& reply) {
   return reply ? to_json(*reply) : to_json(reply.error());
 }
 
-std::string shown(const Step& step) { return format_time(step.clock) + " " + shown(step.command); }
+std::string shown(const Step& step) {
+  return format_time(step.clock) + " " + (step.key ? "[" + *step.key + "] " : "") +
+         shown(step.command);
+}
 
-std::optional<Mismatch> Judge::ask(const Command& command) {
-  const Status valid = validate(command, limits_);
-  answer_ = valid ? model_.apply(command, clock_) : tl::unexpected(valid.error());
-  Result<Reply> got = comparable(call_any(subject_.broker(), command));
+std::optional<Mismatch> Judge::ask(const Command& command, const std::optional<std::string>& key) {
+  bool replayed = false;
+  if (const Status valid = validate(command, limits_); !valid) {
+    answer_ = tl::unexpected(valid.error());
+  } else if (key) {
+    const IdempotencyKey whole{"", std::string(operation_of(command).name), *key};
+    Answer answer = model_.apply_once(command, clock_, whole, canonical_json(to_json(command)));
+    replayed = answer.replayed;
+    answer_ = std::move(answer);
+  } else {
+    answer_ = model_.apply(command, clock_);
+  }
+  Context context;
+  context.idempotency_key = key;
+  Answer theirs = call_any(subject_.broker(), command, std::move(context));
+  const bool agree = theirs.replayed == replayed;
+  Result<Reply> got = comparable(std::move(theirs));
   Result<Reply> expected = comparable(answer_);
   if (subject_.forgets_workers()) {
     for (Result<Reply>* reply : {&got, &expected}) forget_workers(*reply);
   }
-  if (expected == got) return std::nullopt;
-  return Mismatch{steps_, shown(command), shown(expected), shown(got)};
+  if (expected == got && agree) return std::nullopt;
+  const std::string note = agree ? "" : replayed ? " (replayed)" : " (not replayed)";
+  return Mismatch{steps_, shown(command), shown(expected) + note, shown(got)};
 }
 
 std::optional<Mismatch> Judge::take(const Step& step) {
@@ -153,7 +170,7 @@ std::optional<Mismatch> Judge::take(const Step& step) {
   clock_ = step.clock;
   subject_.set_clock(clock_);
   model_.advance(clock_);
-  return ask(step.command);
+  return ask(step.command, step.key);
 }
 
 // Each follows its own cursors.

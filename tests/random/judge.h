@@ -49,7 +49,7 @@ class Judge {
   [[nodiscard]] const ReferenceQueue& model() const { return model_; }
 
  private:
-  std::optional<Mismatch> ask(const Command& command);
+  std::optional<Mismatch> ask(const Command& command, const std::optional<std::string>& key = {});
   template <class List, class Page, class Item>
   std::optional<Mismatch> ask_pages(List list, std::vector<Item> Page::*items,
                                     std::vector<Item>* all = nullptr);

@@ -34,7 +34,7 @@ class SpoiledBroker : public Broker {
       command = GetTask{std::get<CancelTask>(command).id, 0};
     }
     if (spoil_ == Spoil::kRemaining && std::holds_alternative<Claim>(command)) {
-      done = [done](Result<Reply> reply) {
+      done = [done](Answer reply) {
         if (reply) ++std::get<ClaimReply>(*reply).remaining;
         done(std::move(reply));
       };
@@ -52,9 +52,10 @@ class SpoiledBroker : public Broker {
 
  private:
   void answer_instead(Context context, Done done, Reply reply) {
-    inner_.submit(
-        Stats{}, std::move(context),
-        [done = std::move(done), reply = std::move(reply)](const Result<Reply>&) { done(reply); });
+    inner_.submit(Stats{}, std::move(context),
+                  [done = std::move(done), reply = std::move(reply)](const Answer&) {
+                    done(Result<Reply>(reply));
+                  });
   }
 
   ReferenceBroker inner_;

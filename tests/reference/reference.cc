@@ -14,11 +14,13 @@ enum Kind : int {
   kSchedule,
   kForgottenClaim,
   kXcom,
+  kKey,
   kRetention,
   kTombstone,
 };
 
 constexpr Millis kClaimMemory{kHour};
+constexpr Millis kKeyMemory{72 * kHour};
 constexpr std::int64_t kOccurrencesAtOnce = 1'000;
 
 }  // namespace
@@ -44,6 +46,23 @@ Result<Reply> ReferenceQueue::apply(const Command& command, TimePoint clock) {
       },
       command);
   end_step();
+  return reply;
+}
+
+Answer ReferenceQueue::apply_once(const Command& command, TimePoint clock,
+                                  const IdempotencyKey& key, const std::string& said) {
+  if (!uses_key(operation_of(command))) return apply(command, clock);
+  advance(clock);
+  if (const auto found = keys_.find(key); found != keys_.end()) {
+    if (found->second.said == said) return {found->second.reply, true};
+    return Result<Reply>(refuse(ErrorCode::kIdempotencyMismatch, "used for something else"));
+  }
+  if (std::ssize(keys_) >= limits_.idempotency_keys) {
+    Error error{ErrorCode::kOverloaded, "too many keys", {}, Millis(kMinute)};
+    return Result<Reply>(tl::unexpected(std::move(error)));
+  }
+  Result<Reply> reply = apply(command, clock);
+  if (reply) keys_[key] = {said, *reply, now_ + kKeyMemory};
   return reply;
 }
 
@@ -122,6 +141,9 @@ std::vector<ReferenceQueue::Timer> ReferenceQueue::due_timers() {
   }
   for (const auto& [key, value] : xcom_) {
     add(value.expires_at, kXcom, 0, key, [this, key = key] { xcom_.erase(key); });
+  }
+  for (const auto& [key, remembered] : keys_) {
+    add(remembered.until, kKey, 0, key.key, [this, key = key] { keys_.erase(key); });
   }
   for (const auto& [id, tombstone] : tombstones_) {
     add(tombstone.until, kTombstone, 0, id, [this, id = id] { forget_tombstone(id); });

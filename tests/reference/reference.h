@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "broker/broker.h"
+#include "ingest/idempotency.h"
 #include "model/operations.h"
 #include "reference/records.h"
 
@@ -30,6 +31,10 @@ class ReferenceQueue {
 
   // Everything due up to the clock happens first. A refused command changes nothing.
   Result<Reply> apply(const Command& command, TimePoint clock);
+
+  // The same for a caller who has a key for what was said.
+  Answer apply_once(const Command& command, TimePoint clock, const IdempotencyKey& key,
+                    const std::string& said);
 
   // Everything due up to the clock happens. A clock that runs backwards stands still.
   void advance(TimePoint clock);
@@ -255,6 +260,12 @@ class ReferenceQueue {
   std::map<std::string, ClaimRecord> claims_;
   std::map<std::string, ScheduleRecord> schedules_;
   std::map<std::string, XcomValue> xcom_;
+  struct Remembered {
+    std::string said;
+    Reply reply;
+    TimePoint until;
+  };
+  std::map<IdempotencyKey, Remembered> keys_;
   reference::Counts counts_;
 
   std::deque<std::int64_t> ended_;  // dependents not told yet

@@ -4,6 +4,7 @@
 #include <future>
 #include <utility>
 
+#include "broker/codec.h"
 #include "ingest/prepare.h"
 #include "ingest/validate.h"
 
@@ -38,9 +39,9 @@ ReferenceBroker::~ReferenceBroker() {
   thread_.join();
 }
 
-void ReferenceBroker::submit(Command command, Context /*context*/, Done done) noexcept {
+void ReferenceBroker::submit(Command command, Context context, Done done) noexcept {
   const std::lock_guard lock(mutex_);
-  unanswered_.push_back({std::move(command), std::move(done), {}});
+  unanswered_.push_back({std::move(command), std::move(context), std::move(done), {}, {}});
   work_.emplace_back([this] {
     std::unique_lock relock(mutex_);
     Call call = std::move(unanswered_.front());
@@ -90,12 +91,19 @@ void ReferenceBroker::serve() {
     work();
   }
   for (Call& call : unanswered_) waiting_.push_back(std::move(call));
-  for (Call& call : waiting_) call.done(refuse(ErrorCode::kShutdown, "the broker has ended"));
+  for (Call& call : waiting_)
+    call.done(Result<Reply>(refuse(ErrorCode::kShutdown, "the broker has ended")));
 }
 
 void ReferenceBroker::answer(Call call) {
   const Status valid = validate(call.command, limits_);
-  if (!valid) return call.done(tl::unexpected(valid.error()));
+  if (!valid) return call.done(Result<Reply>(tl::unexpected(valid.error())));
+  if (const auto& key = call.context.idempotency_key) {
+    if (auto fits = validate_key(*key); !fits) {
+      return call.done(Result<Reply>(tl::unexpected(fits.error())));
+    }
+  }
+  call.said = canonical_json(to_json(call.command));
   call.command = prepare(std::move(call.command), clock_, ids_);
   const std::int64_t wait_ms = wait_ms_of(call.command);
   call.until = std::max(queue_.now(), clock_) + Millis{wait_ms};
@@ -105,10 +113,17 @@ void ReferenceBroker::answer(Call call) {
 }
 
 bool ReferenceBroker::try_answer(Call& call, bool last) {
-  Result<Reply> reply = queue_.apply(call.command, clock_);
+  Answer reply = ask(call);
   if (!last && !is_whole(call.command, reply)) return false;
   call.done(std::move(reply));
   return true;
+}
+
+Answer ReferenceBroker::ask(const Call& call) {
+  const auto& key = call.context.idempotency_key;
+  if (!key) return queue_.apply(call.command, clock_);
+  const std::string operation(operation_of(call.command).name);
+  return queue_.apply_once(call.command, clock_, {call.context.caller, operation, *key}, call.said);
 }
 
 // The one that has waited longest is served first.

@@ -38,7 +38,9 @@ class ReferenceBroker : public Broker {
  private:
   struct Call {
     Command command;
+    Context context;
     Done done;
+    std::string said;
     TimePoint until{};  // how long it waits
   };
   struct Watcher {
@@ -49,6 +51,7 @@ class ReferenceBroker : public Broker {
   void serve();
   void answer(Call call);
   void try_waiting();
+  Answer ask(const Call& call);
   bool try_answer(Call& call, bool last);
   void tell_watchers();
   void run_on_thread(std::function<void()> work);

@@ -221,6 +221,7 @@ Result<StatsReply> ReferenceQueue::run(const Stats&) {
   reply.schedules = std::ssize(schedules_);
   reply.xcom = std::ssize(xcom_);
   reply.remembered_ids = remembered_ids();
+  reply.idempotency_keys = std::ssize(keys_);
   return reply;
 }
 

@@ -109,7 +109,7 @@ void ReferenceQueue::end(TaskRecord& task, Event event, Reason reason) {
   task.reason = reason;
   task.retrying = false;
   task.ended_at = now_;
-  const bool returns_permit = std::exchange(task.keeps_permit, false);
+  task.keeps_permit = false;
   move(task, event);
   if (task.state == State::kFailed) task.retryable = reason != Reason::kRejected;
 
@@ -125,7 +125,6 @@ void ReferenceQueue::end(TaskRecord& task, Event event, Reason reason) {
                       : task.state == State::kFailed ? Counter::kFailed
                                                      : Counter::kCanceled);
   ended_.push_back(task.sequence);
-  if (returns_permit) return_permit(task.queue(), task.user());
   refresh_line({task.queue(), task.user()});
 }
 

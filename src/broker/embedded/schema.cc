@@ -89,8 +89,16 @@ CREATE VIEW failed_jobs AS
   FROM tasks WHERE state = 'FAILED';
 )sql";
 
+constexpr const char* kIdempotencyKeys = R"sql(
+CREATE TABLE idempotency_keys (
+  number INTEGER PRIMARY KEY,
+  caller TEXT NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
+  reply TEXT, expires_at INTEGER NOT NULL);
+ALTER TABLE meta ADD COLUMN idempotency_key INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 // Step n makes version n of version n - 1. Never changed, only added to.
-constexpr const char* kSteps[] = {kFirst};
+constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys};
 constexpr auto kVersion = static_cast<std::int64_t>(std::size(kSteps));
 
 }  // namespace

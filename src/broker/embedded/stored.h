@@ -65,6 +65,7 @@ RETSU_STORED(engine::AliasRow, 9, "aliases", 1);
 RETSU_STORED(engine::ScheduleRow, 10, "schedules", 1);
 RETSU_STORED(engine::XcomRow, 11, "xcom", 1);
 RETSU_STORED(engine::CascadeRow, 12, "cascades", 1);
+RETSU_STORED(engine::KeyRow, 13, "idempotency_keys", 1);
 #undef RETSU_STORED
 
 // The kinds in the order in which they can be restored. A line lives by its tasks, so it comes
@@ -75,7 +76,7 @@ using OfEachKind =
                Holder<engine::TaskRow>, Holder<engine::EdgeRow>, Holder<StoredLine>,
                Holder<engine::ClaimRow>, Holder<engine::MemberRow>, Holder<engine::TombstoneRow>,
                Holder<engine::AliasRow>, Holder<engine::ScheduleRow>, Holder<engine::XcomRow>,
-               Holder<engine::CascadeRow>>;
+               Holder<engine::CascadeRow>, Holder<engine::KeyRow>>;
 
 // Calls visit.template operator()<Row>() for each kind, in order.
 template <class Visit>
