@@ -98,12 +98,6 @@ struct MakeAlike {
   void operator()(Other&) const {}
 };
 
-void forget_workers(Result<Reply>& reply) {
-  auto* why = reply ? std::get_if<WhyReply>(&*reply) : nullptr;
-  if (why == nullptr) return;
-  std::erase_if(why->causes, [](const WhyCause& cause) { return cause.cause == Cause::kNoWorker; });
-}
-
 // A person wants to see the item that differs, not the whole page.
 template <class Item>
 void keep_what_differs(std::vector<Item>& ours, std::vector<Item>& theirs) {
@@ -120,6 +114,12 @@ std::string shown(const Command& command) {
 }
 
 }  // namespace
+
+void forget_workers(Result<Reply>& reply) {
+  auto* why = reply ? std::get_if<WhyReply>(&*reply) : nullptr;
+  if (why == nullptr) return;
+  std::erase_if(why->causes, [](const WhyCause& cause) { return cause.cause == Cause::kNoWorker; });
+}
 
 Result<Reply> comparable(Result<Reply> reply) {
   if (reply) {

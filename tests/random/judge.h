@@ -28,6 +28,9 @@ struct Mismatch {
 // equal.
 Result<Reply> comparable(Result<Reply> reply);
 
+// Who asked for work lately is not stored.
+void forget_workers(Result<Reply>& reply);
+
 std::string shown(const Result<Reply>& reply);
 std::string shown(const Step& step);
 
@@ -36,6 +39,9 @@ class Judge {
   // Keeps the subject.
   Judge(Limits limits, conformance::Subject& subject)
       : limits_(limits), model_(limits), subject_(subject) {}
+  // Goes on with a queue that is known.
+  Judge(Limits limits, ReferenceQueue model, conformance::Subject& subject)
+      : limits_(limits), model_(std::move(model)), subject_(subject) {}
 
   // Both take the step. None: they agree.
   std::optional<Mismatch> take(const Step& step);
@@ -43,6 +49,11 @@ class Judge {
   // Both show everything that they have: each task with its reasons to wait, each queue, user,
   // claim, schedule and counter, page by page.
   std::optional<Mismatch> compare_everything();
+
+  std::optional<Mismatch> compare_at(TimePoint clock) {
+    clock_ = clock;
+    return compare_everything();
+  }
 
   // The model's answer to the last step.
   [[nodiscard]] const Result<Reply>& answer() const { return answer_; }

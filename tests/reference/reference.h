@@ -144,7 +144,7 @@ class ReferenceQueue {
   [[nodiscard]] std::vector<Dependency> resolved(const Batch& batch, const NewTask& task) const;
   [[nodiscard]] std::optional<State> fate(const Batch& batch, const Plan& plan) const;
   [[nodiscard]] std::optional<Error> check_limits(const Batch& batch, std::size_t index) const;
-  [[nodiscard]] Waits waits_with(const Batch& batch, std::size_t count) const;
+  [[nodiscard]] Waits waits_with(const Batch& batch, std::size_t count, bool parent_waits) const;
   [[nodiscard]] std::optional<Error> first_error(const Batch& batch, Limited limited,
                                                  std::size_t& index) const;
   std::vector<Pushed> carry_out(const Batch& batch);

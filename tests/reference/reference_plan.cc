@@ -84,8 +84,10 @@ std::vector<Dependency> ReferenceQueue::resolved(const Batch& batch, const NewTa
 }
 
 // Who would wait for whom: the open references of what is stored, and those of the batch, up to one
-// of its tasks: the one that closes a cycle is the one to refuse.
-ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t count) const {
+// of its tasks: the one that closes a cycle is the one to refuse. A parent waits for its children
+// when all of them are there.
+ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t count,
+                                                 bool parent_waits) const {
   Batch known;
   for (std::size_t i = 0; i < count; ++i) {
     const Plan& plan = batch.plans[i];
@@ -114,7 +116,7 @@ ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t
   };
   for (std::size_t i = 0; i < count; ++i) {
     const Plan& plan = batch.plans[i];
-    if (batch.parent && plan.kind != Plan::Kind::kRefused) {
+    if (parent_waits && plan.kind != Plan::Kind::kRefused && !plan.fate) {
       add(*batch.parent, {plan.stands_for, When::kSettled}, OnDependencyFailure::kWait);
     }
     if (plan.kind != Plan::Kind::kNew || plan.fate == State::kCanceled) continue;
@@ -260,10 +262,11 @@ std::optional<Error> ReferenceQueue::check_limits(const Batch& batch, std::size_
 std::optional<Error> ReferenceQueue::first_error(const Batch& batch, Limited limited,
                                                  std::size_t& index) const {
   for (index = 0; index < batch.plans.size(); ++index) {
-    if (auto error = check(batch, waits_with(batch, index + 1), index, limited)) return error;
+    if (auto error = check(batch, waits_with(batch, index + 1, false), index, limited))
+      return error;
   }
   if (batch.parent) {
-    const Waits waits = waits_with(batch, batch.plans.size());
+    const Waits waits = waits_with(batch, batch.plans.size(), true);
     if (const auto cycle = way(waits, *batch.parent, *batch.parent)) return cycle_error(*cycle);
   }
   return std::nullopt;

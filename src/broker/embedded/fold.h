@@ -11,9 +11,9 @@
 namespace retsu::embedded {
 
 // Rows that the journal has and the tables have not, in two generations: those that are being
-// written, in the order of their keys, and those changed since. A row that changes again moves to
-// the younger one, so a row in use costs nothing until it rests, and one that came and went in
-// between never costs a thing.
+// written, in the order of their keys, and those changed since. A row that goes in the meantime is
+// not written any more, so one that came and went costs nothing. One that changes is: what the
+// journal says about it later is a difference from what it was.
 class Fold {
  public:
   sqlite::Done prepare(sqlite::Database& database);
@@ -60,7 +60,9 @@ sqlite::Done Fold::write_next(Rows<Row>& rows) {
   auto& [key, row] = rows.old[rows.next];
   ++rows.next;
   --left_;
-  if (rows.young.contains(key)) return {};
+  if (const auto later = rows.young.find(key); later != rows.young.end() && !later->second) {
+    return {};
+  }
   return row ? rows.table.put(*row) : rows.table.remove(key);
 }
 

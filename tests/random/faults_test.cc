@@ -1,0 +1,227 @@
+// Random runs of the embedded broker on a disk that fails. What it answered must be so afterwards;
+// what it could not answer has happened whole or not at all.
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "base/temporary_directory.h"
+#include "broker/codec.h"
+#include "broker/embedded/embedded_broker.h"
+#include "conformance/store_subjects.h"
+#include "deep.h"
+#include "ingest/validate.h"
+#include "random/judge.h"
+#include "random/simulated_disk.h"
+
+namespace retsu::random_runs {
+namespace {
+
+Limits plenty() {
+  Limits limits;
+  limits.steps = 1'000'000;  // the model does long work at once
+  return limits;
+}
+
+// A store on the simulated disk, closed and opened by hand.
+class Patient final : public conformance::Subject {
+ public:
+  explicit Patient(SimulatedDisk& disk) {
+    settings_.limits = plenty();
+    settings_.clock = nullptr;
+    settings_.store.journal_bytes = 2'000;  // folds all the time
+    settings_.store.ballast_bytes = 4'096;
+    settings_.store.vfs = disk.vfs();
+  }
+
+  [[nodiscard]] bool open() {
+    auto opened = EmbeddedBroker::open(directory_.path(), settings_);
+    if (!opened) problem_ = opened.error().message;
+    if (opened) broker_ = std::move(*opened);
+    return opened.has_value();
+  }
+  void close() { broker_.reset(); }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+  Broker& broker() override { return *broker_; }
+  TimePoint now() override { return now_; }
+  bool forgets_workers() override { return true; }
+  void set_clock(TimePoint time) override {
+    now_ = time;
+    broker_->set_clock(time);
+  }
+
+ private:
+  TemporaryDirectory directory_{conformance::fast_directory()};
+  EmbeddedBroker::Settings settings_;
+  std::unique_ptr<EmbeddedBroker> broker_;
+  std::string problem_;
+  TimePoint now_{};
+};
+
+// A run that knows at each moment what the queue must be like.
+class FaultyRun {
+ public:
+  explicit FaultyRun(std::uint64_t seed) : patient_(disk), source_(seed) {}
+
+  SimulatedDisk disk;
+
+  void open() { ASSERT_TRUE(patient_.open()) << patient_.problem(); }
+  // However often the power fails meanwhile.
+  void open_again(std::mt19937_64& dice) {
+    while (!patient_.open() || !disk.keep_power()) {
+      patient_.close();
+      if (!disk.power_loss(dice)) FAIL() << patient_.problem();
+    }
+  }
+  void close() { patient_.close(); }
+
+  enum class End { kNone, kDoubt };
+
+  // One step; kDoubt: nobody can say whether it was done.
+  End step() {
+    step_ = source_.next();
+    patient_.set_clock(step_.clock);
+    Context context;
+    context.idempotency_key = step_.key;
+    const Answer got = call_any(patient_.broker(), step_.command, std::move(context));
+    if (!got && (got.error().code == ErrorCode::kOutcomeUnknown ||
+                 got.error().code == ErrorCode::kUnavailable)) {
+      return End::kDoubt;
+    }
+    if (!got && got.error().code == ErrorCode::kStorageFull) {
+      ++full;
+      model_.advance(step_.clock);
+      return End::kNone;
+    }
+    expect_same(comparable(done(model_)), comparable(got));
+    source_.learn(step_.command, answer_);
+    return End::kNone;
+  }
+
+  // After a doubt: the queue is as if the step had been done, or as if it had not.
+  void find_out() {
+    // What time it was when somebody only looked is not stored.
+    patient_.set_clock(std::max(step_.clock, model_.now()));
+    ReferenceQueue not_done = model_;
+    not_done.advance(step_.clock);
+    ReferenceQueue was_done = model_;
+    (void)done(was_done);
+    const auto difference = differs(not_done);
+    if (!difference) {
+      model_ = std::move(not_done);
+      ++undone;
+      return;
+    }
+    const auto other = differs(was_done);
+    ASSERT_FALSE(other) << "neither before nor after " << shown(step_)
+                        << "\nbefore: " << difference->command << "\n  expected "
+                        << difference->expected << "\n  got " << difference->got
+                        << "\nafter: " << other->command << "\n  expected " << other->expected
+                        << "\n  got " << other->got;
+    model_ = std::move(was_done);
+    source_.learn(step_.command, answer_);
+    ++redone;
+  }
+
+  void expect_all_the_same() {
+    const auto difference = differs(model_);
+    ASSERT_FALSE(difference) << difference->command << "\n  expected " << difference->expected
+                             << "\n  got " << difference->got;
+  }
+
+  int undone = 0;  // doubts that turned out so
+  int redone = 0;
+  int full = 0;
+
+ private:
+  Result<Reply> done(ReferenceQueue& model) {
+    if (const Status valid = validate(step_.command, plenty()); !valid) {
+      answer_ = tl::unexpected(valid.error());
+    } else if (step_.key) {
+      answer_ = model.apply_once(step_.command, step_.clock,
+                                 {"", std::string(operation_of(step_.command).name), *step_.key},
+                                 canonical_json(to_json(step_.command)));
+    } else {
+      answer_ = model.apply(step_.command, step_.clock);
+    }
+    return answer_;
+  }
+
+  std::optional<Mismatch> differs(const ReferenceQueue& model) {
+    Judge judge(plenty(), model, patient_);
+    return judge.compare_at(step_.clock);
+  }
+
+  static void expect_same(Result<Reply> expected, Result<Reply> got) {
+    for (Result<Reply>* reply : {&expected, &got}) forget_workers(*reply);
+    EXPECT_EQ(expected == got, true) << "expected " << shown(expected) << "\ngot " << shown(got);
+  }
+
+  Patient patient_;
+  CommandSource source_;
+  ReferenceQueue model_{plenty()};
+  Step step_;
+  Result<Reply> answer_;
+};
+
+TEST(Faults, APowerLossLosesNothingThatWasAnswered) {
+  const int losses = deep() ? 40'000 : 2'000;
+  const int losses_each = 50;  // of one store
+  std::mt19937_64 dice(11);
+  int undone = 0;
+  int redone = 0;
+  for (int run = 0; run < losses / losses_each; ++run) {
+    SCOPED_TRACE("run " + std::to_string(run));
+    FaultyRun queue(static_cast<std::uint64_t>(run) + 1);
+    queue.open();
+    for (int loss = 0; loss < losses_each && !testing::Test::HasFailure(); ++loss) {
+      queue.disk.cut_power_at(1 + dice() % (dice() % 4 == 0 ? 200 : 40));
+      while (queue.step() == FaultyRun::End::kNone && !testing::Test::HasFailure()) continue;
+      queue.close();
+      queue.disk.power_loss(dice);
+      if (dice() % 3 == 0) queue.disk.cut_power_at(1 + dice() % 30);  // again, while it recovers
+      if (!testing::Test::HasFailure()) queue.open_again(dice);
+      if (!testing::Test::HasFailure()) queue.find_out();
+    }
+    if (testing::Test::HasFailure()) return;
+    undone += queue.undone;
+    redone += queue.redone;
+  }
+  EXPECT_GT(undone, losses / 20);
+  EXPECT_GT(redone, losses / 200);
+}
+
+// Every write, sync, truncation and deletion of a run fails once, in each way.
+TEST(Faults, AFailedCallIsToldAndNothingIsHalfDone) {
+  for (const int code : {SQLITE_IOERR_WRITE, SQLITE_FULL}) {
+    int doubts = 0;
+    int full = 0;
+    for (std::uint64_t failing = 1;; ++failing) {
+      SCOPED_TRACE("call " + std::to_string(failing) + " fails with " + std::to_string(code));
+      FaultyRun queue(3);
+      queue.open();
+      bool reached = false;
+      queue.disk.set_fault([&](DiskCall, std::uint64_t number) {
+        reached |= number == failing;
+        return number == failing ? code : SQLITE_OK;
+      });
+      for (int i = 0; i < (deep() ? 300 : 80); ++i) {
+        if (queue.step() == FaultyRun::End::kDoubt) {
+          ++doubts;
+          queue.close();  // it goes on by itself too, a second later
+          queue.open();
+          queue.find_out();
+        }
+        ASSERT_FALSE(testing::Test::HasFailure());
+      }
+      queue.expect_all_the_same();
+      full += queue.full;
+      ASSERT_FALSE(testing::Test::HasFailure());
+      if (!reached) break;
+    }
+    EXPECT_GT(code == SQLITE_FULL ? full : doubts, 10);
+  }
+}
+
+}  // namespace
+}  // namespace retsu::random_runs
