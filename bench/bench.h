@@ -25,6 +25,7 @@ struct Suite {
 extern const Suite kEngineSuite;
 extern const Suite kBrokerSuite;
 extern const Suite kEmbeddedSuite;
+extern const Suite kReadersSuite;
 
 // Seconds that `work` takes.
 double seconds(const std::function<void()>& work);

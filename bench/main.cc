@@ -36,7 +36,7 @@ std::string count(std::int64_t number) {
 
 namespace {
 
-constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite};
+constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite, &kReadersSuite};
 
 int usage() {
   fmt::print("usage: ./dev bench [SUITE…] [--tasks N] [--batch N]\n\n");

@@ -480,7 +480,7 @@ void EngineBroker::land(Keeper::Kept kept) {
   if (kept == Keeper::Kept::kUnknown) return lose_track(std::move(group));
   keeper_->kept(std::move(group.changes));
   // Under load it folds as it goes; the rest waits for a quiet moment.
-  if (!full_) look_again_ = Steady::now() + kTidyAfter;
+  if (!full_ && searching_.empty()) look_again_ = Steady::now() + kTidyAfter;
   deliver(std::move(group));
 }
 

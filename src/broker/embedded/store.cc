@@ -22,7 +22,10 @@ constexpr std::uint64_t kForgottenAtOnce = 4;   // groups: more than the one tha
 constexpr auto kSlice = std::chrono::milliseconds(2);
 constexpr auto kSoon = std::chrono::milliseconds(0);
 
-// Checkpoints stay at SQLite's own size: a short log that is written over and over syncs fastest.
+// As SQLite itself: a short log that is written over and over syncs fastest.
+constexpr int kLogPages = 1'000;
+constexpr int kMostLogPages = 16'000;  // then readers wait until it is carried over
+
 // EXTRA, and before the mode is changed: a rollback journal that comes back with the power, because
 // its folder was not synced, would take the whole store back to its first moment.
 constexpr const char* kSetUp =
@@ -74,7 +77,12 @@ Status Store::connect() {
   if (!database) return refused(database.error());
   auto made = std::make_unique<Connection>(Connection{std::move(*database), {}, {}, {}, {}});
   if (auto done = made->database.execute(kSetUp); !done) return refused(done.error());
+  if (made->database.text("PRAGMA journal_mode").value_or("") != "wal") {
+    return refused(
+        {SQLITE_CANTOPEN, "its file system has no shared memory, which SQLite's WAL needs"});
+  }
   if (auto done = prepare_schema(made->database); !done) return refused(done.error());
+  made->database.keep_log();
   const std::pair<sqlite::Statement*, const char*> statements[] = {
       {&made->begin, "BEGIN IMMEDIATE"},
       {&made->commit, "COMMIT"},
@@ -207,7 +215,18 @@ Store::Kept Store::commit() {
                         .and_then([&] { return fold([&] { return --to_fold_ == 0; }); })
                         .and_then([&] { return forget_folded(kForgottenAtOnce); })
                         .and_then([&] { return connection_->commit.run(); });
-  return done ? Kept::kYes : failed(done.error());
+  if (!done) return failed(done.error());
+  carry_over_log();
+  return Kept::kYes;
+}
+
+// A failure is none of the group's: it is in the log, and will be carried over later.
+void Store::carry_over_log() {
+  sqlite::Database& database = connection_->database;
+  if (database.log_pages() < kLogPages) return;
+  if (database.log_pages() < kMostLogPages) return database.carry_over_log(false);
+  const auto alone = reader_->pause();
+  database.carry_over_log(true);
 }
 
 void Store::kept(engine::Changes group) {
@@ -308,6 +327,7 @@ std::chrono::milliseconds Store::tidy() {
     failed(done.error());
     return std::chrono::seconds(1);
   }
+  carry_over_log();
   fold_committed();
   return kSoon;
 }

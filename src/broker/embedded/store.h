@@ -73,6 +73,7 @@ class Store final : public Keeper {
   void turn();
   void fold_committed();
   void begin_searches();
+  void carry_over_log();
   bool give_up_ballast();
 
   const std::string directory_;
