@@ -24,6 +24,13 @@ set(RETSU_LINKED
 add_library(retsu_external INTERFACE)
 target_link_libraries(retsu_external INTERFACE tl::expected Boost::headers ${RETSU_LINKED})
 
+# The programs' allocator, except under sanitizers, which bring their own. A queue makes and drops many small things, and the
+# answers are dropped by another thread than the one that made them.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  find_package(mimalloc CONFIG REQUIRED)
+  set(RETSU_ALLOCATOR mimalloc)
+endif()
+
 if(NOT RETSU_FUZZ)
   find_package(GTest CONFIG REQUIRED)
   find_package(rapidcheck CONFIG REQUIRED)

@@ -43,6 +43,8 @@ Error too_many_keys() {
 }
 
 constexpr Millis kKeyAge{72 * kHour};
+constexpr std::size_t kGroupBytes = std::size_t{32} << 20;  // about; one command may have more
+constexpr std::size_t kRowBytes = 100;
 constexpr auto kTidyAfter = std::chrono::milliseconds(200);
 constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
 
@@ -110,8 +112,10 @@ EngineBroker::EngineBroker(Limits limits, Clock clock, std::unique_ptr<Engine> e
     : limits_(limits),
       clock_(std::move(clock)),
       engine_(std::move(engine)),
-      keeper_(std::move(keeper)),
-      owner_([this] { run(); }) {}
+      keeper_(std::move(keeper)) {
+  if (keeper_) committer_ = std::make_unique<Committer>(*keeper_, [this] { poke(); });
+  owner_ = std::thread([this] { run(); });
+}
 
 EngineBroker::~EngineBroker() {
   {
@@ -125,7 +129,12 @@ EngineBroker::~EngineBroker() {
 void EngineBroker::submit(Command command, Context context, Done done) noexcept {
   Request request{std::move(command), std::move(context), std::move(done)};
   if (!uses_key(operation_of(request.command))) request.context.idempotency_key.reset();
-  if (request.context.idempotency_key) request.fingerprint = fingerprint(to_json(request.command));
+  if (const auto& key = request.context.idempotency_key) {
+    request.fingerprint = fingerprint(to_json(request.command));
+    request.valid = validate_key(*key);
+  }
+  if (request.valid) request.valid = validate(request.command, limits_);
+  if (request.valid) request.command = prepare(std::move(request.command), now(), ids_);
   const std::lock_guard lock(mutex_);
   inbox_.push_back(std::move(request));
   wake_.notify_one();
@@ -135,9 +144,11 @@ Subscription EngineBroker::watch(EventFilter filter, EventSink sink) {
   const std::lock_guard lock(watchers_mutex_);
   const std::uint64_t number = ++last_watcher_;
   watchers_.emplace(number, Watcher{std::move(filter), std::move(sink)});
+  watching_ = watchers_.size();
   return Subscription([this, number] {
     const std::lock_guard ending(watchers_mutex_);
     watchers_.erase(number);
+    watching_ = watchers_.size();
   });
 }
 
@@ -157,57 +168,79 @@ TimePoint EngineBroker::now() const {
   return manual_time_;
 }
 
+void EngineBroker::poke() {
+  const std::lock_guard lock(mutex_);
+  poked_ = true;
+  wake_.notify_one();
+}
+
 void EngineBroker::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const Steady::time_point wake_at = wake_time();
-    const auto ready = [&] { return stopping_ || !inbox_.empty() || asked_ != done_ || poked_; };
+    const auto ready = [&] { return stopping_ || !inbox_.empty() || asked_ != heard_ || poked_; };
     if (wake_at == Steady::time_point::max()) {
       wake_.wait(lock, ready);
     } else {
       wake_.wait_until(lock, wake_at, ready);
     }
     poked_ = false;
-    const std::uint64_t asked = asked_;
+    heard_ = asked_;
     std::vector<Request> requests = std::exchange(inbox_, {});
     lock.unlock();
     work(std::move(requests));
     lock.lock();
-    done_ = asked;
+    if (in_flight_ || !arrived_.empty()) continue;
+    done_ = heard_;
     idle_.notify_all();
   }
   std::vector<Request> rest = std::exchange(inbox_, {});
   lock.unlock();
+  if (in_flight_) land(committer_->wait());
   for (Waiter& waiter : waiters_) refuse(waiter.request, shut_down());
   waiters_.clear();
+  for (Request& request : arrived_) refuse(request, shut_down());
   for (Request& request : rest) refuse(request, shut_down());
-  if (keeper_ && engine_ && !changes_.empty()) (void)keeper_->keep(changes_);  // the time
-  deliver();
+  // What is still to be kept, and without growth if it must be.
+  for (int tries = 0; tries < 2 && keeper_ && engine_ && !group_.changes.empty(); ++tries) {
+    keeper_->prepare(group_.changes);
+    in_flight_ = next_group();
+    land(keeper_->commit());
+  }
+  for (Served& served : group_.served) {
+    if (served.reply && !group_.changes.empty()) {
+      served.reply = Result<Reply>(tl::unexpected(shut_down()));
+    }
+  }
+  deliver(next_group());
 }
 
 void EngineBroker::work(std::vector<Request> requests) {
-  if (Steady::now() >= look_again_) tidy();
-  for (Request& request : requests) serve(std::move(request));
+  if (in_flight_) {
+    if (const auto kept = committer_->result()) land(*kept);
+  }
+  if (!in_flight_ && Steady::now() >= look_again_) tidy();
+  std::ranges::move(requests, std::back_inserter(arrived_));
+  if (Steady::now() < rests_until_) {
+    for (Request& request : std::exchange(arrived_, {})) refuse(request, storage_full());
+    return deliver(next_group());
+  }
+  while (!arrived_.empty() && group_.bytes < kGroupBytes) {
+    Request request = std::move(arrived_.front());
+    arrived_.pop_front();
+    serve(std::move(request));
+  }
   if (engine_) {
     catch_up();
     serve_waiters();
-    keep();
   }
-  deliver();
+  if (!in_flight_) launch();
 }
 
 void EngineBroker::serve(Request request) {
   if (auto error = given_up(request.context)) return refuse(request, *error);
   if (!engine_) return refuse(request, broken_);
-  if (auto valid = validate(request.command, limits_); !valid) {
-    return refuse(request, std::move(valid.error()));
-  }
-  if (const auto& key = request.context.idempotency_key) {
-    if (auto valid = validate_key(*key); !valid) {
-      return refuse(request, std::move(valid.error()));
-    }
-  }
-  request.command = prepare(std::move(request.command), now(), ids_);
+  if (!request.valid) return refuse(request, std::move(request.valid.error()));
   apply(std::move(request));
 }
 
@@ -265,20 +298,16 @@ void EngineBroker::wait(Request request, const Result<Reply>& reply) {
   }
   if (waiter.request.context.stop.stop_possible()) {
     waiter.on_stop = std::make_unique<std::stop_callback<std::function<void()>>>(
-        waiter.request.context.stop, [this] {
-          const std::lock_guard lock(mutex_);
-          poked_ = true;
-          wake_.notify_one();
-        });
+        waiter.request.context.stop, [this] { poke(); });
   }
 }
 
 void EngineBroker::serve_waiters() {
   for (bool served = true; served;) {
     served = false;
-    std::set<std::string> open;  // queues that have something to give
-    for (const std::string& queue : std::exchange(touched_, {})) {
-      if (engine_->claimable(queue)) open.insert(queue);
+    std::set<std::string, std::less<>> open;  // queues that have something to give
+    for (const engine::Queue* queue : std::exchange(touched_, {})) {
+      if (engine_->claimable(queue->name)) open.insert(queue->name.str());
     }
     for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
       if (serve_waiter(*waiter, open)) {
@@ -292,7 +321,7 @@ void EngineBroker::serve_waiters() {
   }
 }
 
-bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
+bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string, std::less<>>& open) {
   Request& request = waiter.request;
   if (auto error = given_up(request.context)) {
     refuse(request, *error);
@@ -321,7 +350,7 @@ bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
 }
 
 void EngineBroker::answer(Request& request, Answer reply) {
-  served_.push_back({std::move(request), std::move(reply)});
+  group_.served.push_back({std::move(request), std::move(reply)});
 }
 
 void EngineBroker::refuse(Request& request, Error error) {
@@ -330,45 +359,77 @@ void EngineBroker::refuse(Request& request, Error error) {
 
 void EngineBroker::take_changes() {
   engine::Changes taken = engine_->take_changes();
-  for (const engine::AnyChange& change : taken) {
-    if (const auto* of_queue = std::get_if<std::unique_ptr<engine::QueueChange>>(&change)) {
-      touched_.insert((*of_queue)->queue->name.str());
-    } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change)) {
-      all_touched_ |= (*of_meta)->before.draining && !(*of_meta)->after.draining;
-    } else if (std::holds_alternative<std::unique_ptr<engine::Change<engine::SettingsRow>>>(
-                   change)) {
-      all_touched_ = true;
-    } else if (const auto* of_task =
-                   std::get_if<std::unique_ptr<engine::Change<engine::TaskRow>>>(&change)) {
-      const auto& [before, after] = **of_task;
-      if (before && after && before->state == after->state) continue;
-      if (after && after->state == State::kQueued) touched_.insert(after->line->queue->name.str());
-      events_.push_back(event_of(before, after, engine_->now()));
-      events_.back().number = ++last_event_;
-    }
+  for (const engine::AnyChange& change : taken) take_note(change);
+  if (!keeper_) return;
+  if (group_.changes.empty()) {
+    group_.changes = std::move(taken);
+  } else {
+    std::ranges::move(taken, std::back_inserter(group_.changes));
   }
-  if (keeper_) std::ranges::move(taken, std::back_inserter(changes_));
 }
 
-void EngineBroker::keep() {
-  if (!keeper_ || changes_.empty()) return;
+// What a change means to those who wait and to those who watch.
+void EngineBroker::take_note(const engine::AnyChange& change) {
+  if (const auto* of_task =
+          std::get_if<std::unique_ptr<engine::Change<engine::TaskRow>>>(&change)) {
+    const auto& [before, after] = **of_task;
+    group_.bytes += kRowBytes + (before || !after ? 0 : after->payload.size());
+    if (after && after->run) group_.bytes += after->run->result.size();
+    if (before && after && before->state == after->state) return;
+    ++last_event_;
+    if (watching_ > 0) {
+      group_.events.push_back(event_of(before, after, engine_->now()));
+      group_.events.back().number = last_event_;
+    }
+    if (!waiters_.empty() && after && after->state == State::kQueued) {
+      touched_.insert(after->line->queue.get());
+    }
+  } else if (const auto* of_queue = std::get_if<std::unique_ptr<engine::QueueChange>>(&change)) {
+    if (!waiters_.empty()) touched_.insert((*of_queue)->queue.get());
+  } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change)) {
+    all_touched_ |= (*of_meta)->before.draining && !(*of_meta)->after.draining;
+  } else if (std::holds_alternative<std::unique_ptr<engine::Change<engine::SettingsRow>>>(change)) {
+    all_touched_ = true;
+  }
+}
+
+// Has the group kept, or answers at once if there is nothing to keep.
+void EngineBroker::launch() {
+  if (!keeper_ || !engine_ || group_.changes.empty()) return deliver(next_group());
   if (only_time_has_passed()) {
     // No reason to write: it goes with the next change. So looking at the queue costs no sync.
     using OfMeta = std::unique_ptr<engine::MetaChange>;
-    std::get<OfMeta>(changes_.front())->after = std::get<OfMeta>(changes_.back())->after;
-    changes_.resize(1);
-    return;
+    Group looked = next_group();
+    std::get<OfMeta>(looked.changes.front())->after =
+        std::get<OfMeta>(looked.changes.back())->after;
+    group_.changes.push_back(std::move(looked.changes.front()));
+    return deliver(std::move(looked));
   }
-  Keeper::Kept kept = keeper_->keep(changes_);
-  if (kept == Keeper::Kept::kFull) kept = keep_without_growth();
-  if (kept == Keeper::Kept::kUnknown) return lose_track();
-  changes_.clear();
+  keeper_->prepare(group_.changes);
+  in_flight_ = next_group();
+  // One caller alone would only wait for two threads instead of one.
+  if (in_flight_->served.size() <= 1 && arrived_.empty()) return land(keeper_->commit());
+  committer_->start();
+}
+
+EngineBroker::Group EngineBroker::next_group() {
+  Group made = std::exchange(group_, {});
+  group_.events_before = last_event_;
+  return made;
+}
+
+void EngineBroker::land(Keeper::Kept kept) {
+  Group group = *std::exchange(in_flight_, std::nullopt);
+  if (kept == Keeper::Kept::kFull) return do_without_growth(std::move(group));
+  if (kept == Keeper::Kept::kUnknown) return lose_track(std::move(group));
+  keeper_->kept(std::move(group.changes));
   // Under load it folds as it goes; the rest waits for a quiet moment.
   if (!full_) look_again_ = Steady::now() + kTidyAfter;
+  deliver(std::move(group));
 }
 
 bool EngineBroker::only_time_has_passed() const {
-  return std::ranges::all_of(changes_, [](const engine::AnyChange& change) {
+  return std::ranges::all_of(group_.changes, [](const engine::AnyChange& change) {
     const auto* meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change);
     if (meta == nullptr) return false;
     engine::MetaRow before = (*meta)->before;
@@ -377,43 +438,53 @@ bool EngineBroker::only_time_has_passed() const {
   });
 }
 
-// What adds nothing is done once more: finished work makes room.
-Keeper::Kept EngineBroker::keep_without_growth() {
-  full_ = true;
+// There was no room for a group. What adds nothing is done once more: finished work makes room.
+void EngineBroker::do_without_growth(Group failed) {
+  Group later = next_group();
+  engine_->undo(std::move(later.changes));
+  engine_->undo(std::move(failed.changes));
+  last_event_ = group_.events_before = failed.events_before;
   look_again_ = Steady::now() + kLookForRoomEvery;
-  undo_group();
-  for (Served& served : std::exchange(served_, {})) {
-    if (!served.reply) {
-      answer(served.request, std::move(served.reply));
+  std::ranges::move(later.served, std::back_inserter(failed.served));
+  if (!std::exchange(full_, true)) return serve_again(std::move(failed.served));
+  // Not even that fits.
+  rests_until_ = look_again_;
+  for (Served& served : failed.served) {
+    if (served.reply) served.reply = Result<Reply>(tl::unexpected(storage_full()));
+    answer(served.request, std::move(served.reply));
+  }
+}
+
+// Whether the group was kept is not known: nobody may be told that it was, or that it was not. What
+// was made on top of it was not kept for certain.
+void EngineBroker::lose_track(Group failed) {
+  Group later = next_group();
+  for (Served& served : failed.served) {
+    served.reply = Result<Reply>(tl::unexpected(outcome_unknown()));
+  }
+  failed.events.clear();
+  deliver(std::move(failed));
+  tell_of_gap();
+  reopen();
+  serve_again(std::move(later.served));
+}
+
+void EngineBroker::serve_again(std::vector<Served> served) {
+  for (Served& each : served) {
+    if (!each.reply) {
+      answer(each.request, std::move(each.reply));
+    } else if (!engine_) {
+      refuse(each.request, broken_);
     } else {
-      apply(std::move(served.request));
+      apply(std::move(each.request));
     }
   }
-  catch_up();
-  if (only_time_has_passed()) return Keeper::Kept::kYes;
-  const Keeper::Kept kept = keeper_->keep(changes_);
-  if (kept != Keeper::Kept::kFull) return kept;
-  undo_group();
-  for (Served& served : served_) served.reply = Result<Reply>(tl::unexpected(storage_full()));
-  return Keeper::Kept::kYes;
-}
-
-void EngineBroker::undo_group() {
-  engine_->undo(std::exchange(changes_, {}));
-  last_event_ -= events_.size();
-  events_.clear();
-}
-
-// Whether the group was kept is not known: nobody may be told that it was, or that it was not.
-void EngineBroker::lose_track() {
-  for (Served& served : served_) served.reply = Result<Reply>(tl::unexpected(outcome_unknown()));
-  events_.clear();
-  reopen();
 }
 
 void EngineBroker::reopen() {
   auto fresh = std::make_unique<Engine>(limits_);
-  changes_.clear();
+  touched_.clear();
+  group_.changes.clear();
   engine_.reset();
   if (auto opened = keeper_->reopen(*fresh); opened) {
     engine_ = std::move(fresh);
@@ -438,21 +509,30 @@ void EngineBroker::tidy() {
   if (again != Keeper::kNoWork) look_again_ = Steady::now() + again;
 }
 
-void EngineBroker::deliver() {
-  if (const auto events = std::exchange(events_, {}); !events.empty()) {
+void EngineBroker::deliver(Group group) {
+  if (!group.events.empty()) {
     const std::lock_guard lock(watchers_mutex_);
     for (const auto& [number, watcher] : watchers_) {
       EventBatch batch;
-      std::ranges::copy_if(events, std::back_inserter(batch.events),
+      std::ranges::copy_if(group.events, std::back_inserter(batch.events),
                            [&](const TaskEvent& event) { return passes(watcher.filter, event); });
       if (!batch.events.empty()) watcher.sink(std::move(batch));
     }
   }
-  for (Served& served : std::exchange(served_, {})) served.request.done(std::move(served.reply));
+  for (Served& served : group.served) served.request.done(std::move(served.reply));
+}
+
+// Some events happened, or not, and nobody will tell of them.
+void EngineBroker::tell_of_gap() {
+  const std::lock_guard lock(watchers_mutex_);
+  for (const auto& [number, watcher] : watchers_) watcher.sink({{}, 1});
 }
 
 // When the owner has to look again by itself.
 Steady::time_point EngineBroker::wake_time() const {
+  if (in_flight_) return Steady::time_point::max();  // its end wakes
+  if (Steady::now() < rests_until_) return rests_until_;
+  if (!arrived_.empty()) return Steady::time_point::min();
   Steady::time_point wake = look_again_;
   TimePoint event = engine_ ? engine_->next_event() : kNever;
   for (const Waiter& waiter : waiters_) {

@@ -188,30 +188,35 @@ Status Store::load_kind(Engine& engine, Overlay& overlay) {
   return {};
 }
 
-Store::Kept Store::keep(const engine::Changes& group) {
-  if (!connection_) return Kept::kUnknown;
-  const std::string bytes = pack_group(group);
+void Store::prepare(const engine::Changes& group) {
+  group_ = pack_group(group);
   if (fold_.left() == 0 && young_bytes_ >= settings_.journal_bytes) turn();
   // The old generation is written when the young one is as large as that was, or a little sooner.
-  std::size_t due = turned_rows_ * (bytes.size() + bytes.size() / 4) / settings_.journal_bytes + 1;
-  const auto done = write_journal(bytes)
-                        .and_then([&] { return fold([&] { return --due == 0; }); })
-                        .and_then([&] { return forget_folded(kForgottenAtOnce); })
-                        .and_then([&] { return connection_->commit.run(); });
-  if (!done) return failed(done.error());
-  ++next_group_;
-  young_bytes_ += bytes.size();
-  ++figures_->groups;
-  figures_->journal_bytes += bytes.size();
-  fold_committed();
-  fold_.add(group);
-  return Kept::kYes;
+  to_fold_ = turned_rows_ * (group_.size() + group_.size() / 4) / settings_.journal_bytes + 1;
 }
 
-sqlite::Done Store::write_journal(const std::string& group) {
+Store::Kept Store::commit() {
+  if (!connection_) return Kept::kUnknown;
+  const auto done = write_journal()
+                        .and_then([&] { return fold([&] { return --to_fold_ == 0; }); })
+                        .and_then([&] { return forget_folded(kForgottenAtOnce); })
+                        .and_then([&] { return connection_->commit.run(); });
+  return done ? Kept::kYes : failed(done.error());
+}
+
+void Store::kept(engine::Changes group) {
+  ++next_group_;
+  young_bytes_ += group_.size();
+  ++figures_->groups;
+  figures_->journal_bytes += group_.size();
+  fold_committed();
+  fold_.add(std::move(group));
+}
+
+sqlite::Done Store::write_journal() {
   return connection_->begin.run().and_then([&] {
     connection_->add_group.bind(1, static_cast<std::int64_t>(next_group_));
-    connection_->add_group.bind_blob(2, group);
+    connection_->add_group.bind_blob(2, group_);
     return connection_->add_group.run();
   });
 }

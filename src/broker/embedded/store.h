@@ -9,7 +9,7 @@
 #include "base/sqlite.h"
 #include "broker/embedded/fold.h"
 #include "broker/embedded/lock_file.h"
-#include "broker/engine_broker.h"
+#include "broker/keeper.h"
 
 namespace retsu::embedded {
 
@@ -28,7 +28,8 @@ struct StoreFigures {
 
 // An engine's rows in a directory:
 //
-//   retsu.db   SQLite in WAL mode. `journal` has a row for each group, synced before keep returns.
+//   retsu.db   SQLite in WAL mode. `journal` has a row for each group, synced before commit
+//   returns.
 //              The other tables have the rows themselves, a moment later, so that a person can read
 //              them; together they are always the whole truth.
 //   lock       who has the store open
@@ -43,7 +44,9 @@ class Store final : public Keeper {
                                              StoreSettings settings = {});
   ~Store() override;  // folds all, so that the tables are up to date
 
-  Kept keep(const engine::Changes& group) override;
+  void prepare(const engine::Changes& group) override;
+  Kept commit() override;
+  void kept(engine::Changes group) override;
   Status reopen(Engine& engine) override;
   bool has_room() override;
   [[nodiscard]] bool works() const override { return connection_ != nullptr; }
@@ -59,7 +62,7 @@ class Store final : public Keeper {
   template <class Row, class Overlay>
   Status load_kind(Engine& engine, Overlay& overlay);
   Kept failed(const sqlite::Failure& failure);
-  sqlite::Done write_journal(const std::string& group);
+  sqlite::Done write_journal();
   sqlite::Done forget_folded(std::uint64_t most);
   template <class Enough>
   sqlite::Done fold(Enough enough);
@@ -83,6 +86,8 @@ class Store final : public Keeper {
   std::unique_ptr<Connection> connection_;  // none: it failed
 
   Fold fold_;
+  std::string group_;              // to be committed
+  std::size_t to_fold_ = 0;        // rows, with it
   std::uint64_t first_group_ = 1;  // in the journal
   std::uint64_t next_group_ = 1;
   std::uint64_t folding_until_ = 0;  // the last group that the old generation covers
