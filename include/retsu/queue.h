@@ -38,7 +38,7 @@ class Queue {
 
   // Takes tasks to work on. The answer is empty if there is no work within request.wait, or as soon
   // as `stop` is requested.
-  Claim claim(const ClaimRequest& request = {}, std::stop_token stop = {});
+  Claim claim(const ClaimRequest& request = {}, const std::stop_token& stop = {});
 
   // Tell how the work on one task went, and answer the state that it is in now. Error `stale_claim`
   // if it is no longer this claim's: the lease ended, or it was canceled.

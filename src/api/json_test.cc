@@ -194,7 +194,7 @@ TEST(PublicError, TellsCodeMessageDetailsAndWhenToComeAgain) {
   EXPECT_STREQ(error.what(), "overloaded: too much");
   EXPECT_EQ(error.details().at("limit"), 5);
   EXPECT_EQ(error.retry_after(), std::chrono::seconds(2));
-  const Error copy = error;
+  const Error copy = error;  // NOLINT(performance-unnecessary-copy-initialization)
   EXPECT_EQ(copy.code(), "overloaded");
   EXPECT_TRUE(Error("invalid", "x").details().is_object());
   EXPECT_FALSE(Error("invalid", "x").retry_after());

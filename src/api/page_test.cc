@@ -14,8 +14,7 @@ struct TooManyRequests {
   std::chrono::seconds retry_after;
 };
 
-class Page : public testing::Test {
- protected:
+struct Page : testing::Test {
   retsu::Queue queue = retsu::open("memory:");
 };
 

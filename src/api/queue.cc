@@ -64,7 +64,7 @@ std::vector<Pushed> Queue::push_all(std::vector<NewTask> tasks, const PushOption
   return pushed;
 }
 
-Claim Queue::claim(const ClaimRequest& request, std::stop_token stop) {
+Claim Queue::claim(const ClaimRequest& request, const std::stop_token& stop) {
   retsu::Context context;
   context.stop = stop;
   std::string body;

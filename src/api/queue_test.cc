@@ -325,6 +325,7 @@ TEST_P(QueueTest, ManyThreadsShareOneHandle) {
     }
   };
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (int i = 0; i < kTasks; ++i) {
