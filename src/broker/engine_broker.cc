@@ -72,6 +72,17 @@ bool adds(const Command& command) {
       command);
 }
 
+// The list of tasks that it asks for, if it does.
+std::optional<ListTasks> list_of(const Command& command) {
+  if (const auto* list = std::get_if<ListTasks>(&command)) return *list;
+  const auto* dead = std::get_if<ListDead>(&command);
+  if (dead == nullptr || dead->group != DeadGroupBy::kNothing) return std::nullopt;
+  if (dead->filter.state && dead->filter.state != State::kFailed) return std::nullopt;
+  ListTasks list{dead->filter, dead->limit, dead->cursor};
+  list.filter.state = State::kFailed;
+  return list;
+}
+
 bool is_worth_waiting(const Result<Reply>& reply) {
   if (!reply) return false;
   if (const auto* claimed = std::get_if<ClaimReply>(&*reply)) return claimed->tasks.empty();
@@ -187,10 +198,15 @@ void EngineBroker::run() {
     poked_ = false;
     heard_ = asked_;
     std::vector<Request> requests = std::exchange(inbox_, {});
+    for (auto& [number, found] : std::exchange(found_, {})) {
+      auto searching = searching_.extract(number);
+      searching.mapped().found = std::move(found);
+      requests.push_back(std::move(searching.mapped()));
+    }
     lock.unlock();
     work(std::move(requests));
     lock.lock();
-    if (in_flight_ || !arrived_.empty()) continue;
+    if (in_flight_ || !arrived_.empty() || !searching_.empty()) continue;
     done_ = heard_;
     idle_.notify_all();
   }
@@ -199,7 +215,9 @@ void EngineBroker::run() {
   if (in_flight_) land(committer_->wait());
   for (Waiter& waiter : waiters_) refuse(waiter.request, shut_down());
   waiters_.clear();
+  std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
   for (Request& request : arrived_) refuse(request, shut_down());
+  for (auto& [number, request] : searching_) refuse(request, shut_down());
   for (Request& request : rest) refuse(request, shut_down());
   // What is still to be kept, and without growth if it must be.
   for (int tries = 0; tries < 2 && keeper_ && engine_ && !group_.changes.empty(); ++tries) {
@@ -219,7 +237,10 @@ void EngineBroker::work(std::vector<Request> requests) {
   if (in_flight_) {
     if (const auto kept = committer_->result()) land(*kept);
   }
-  if (!in_flight_ && Steady::now() >= look_again_) tidy();
+  if (!in_flight_) {
+    if (Steady::now() >= look_again_) tidy();
+    std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
+  }
   std::ranges::move(requests, std::back_inserter(arrived_));
   if (Steady::now() < rests_until_) {
     for (Request& request : std::exchange(arrived_, {})) refuse(request, storage_full());
@@ -247,7 +268,8 @@ void EngineBroker::serve(Request request) {
 void EngineBroker::apply(Request request) {
   if (auto earlier = earlier_answer(request)) return answer(request, *std::move(earlier));
   if (full_ && adds(request.command)) return refuse(request, storage_full());
-  Result<Reply> reply = engine_->apply(request.command, now());
+  if (search(request)) return;
+  Result<Reply> reply = request.found ? page_of(request) : engine_->apply(request.command, now());
   take_changes();
   const std::int64_t wait_ms = patience(request.command);
   if (wait_ms > 0 && is_worth_waiting(reply)) {
@@ -256,6 +278,40 @@ void EngineBroker::apply(Request request) {
   }
   if (reply && request.context.idempotency_key) remember(request, *reply);
   answer(request, std::move(reply));
+}
+
+// Long lists are looked up beside the owner thread, and only shown by it.
+bool EngineBroker::search(Request& request) {
+  if (!keeper_ || request.found) return false;
+  const std::optional<ListTasks> list = list_of(request.command);
+  if (!list || !list->filter.waits_for.empty()) return false;
+  if (in_flight_) {  // the keeper is not to be asked now
+    deferred_.push_back(std::move(request));
+    return true;
+  }
+  const std::uint64_t number = ++last_search_;
+  const bool begun =
+      keeper_->search(*list, engine_->size(), [this, number](Result<Keeper::Found> found) {
+        const std::lock_guard lock(mutex_);
+        found_.emplace_back(number, std::move(found));
+        poked_ = true;
+        wake_.notify_one();
+      });
+  if (!begun) return false;
+  searching_.emplace(number, std::move(request));
+  look_again_ = Steady::now();  // the keeper may have to tidy up first
+  return true;
+}
+
+Result<Reply> EngineBroker::page_of(const Request& request) {
+  if (!*request.found) return tl::unexpected(request.found->error());
+  engine_->advance(now());
+  const Keeper::Found& found = **request.found;
+  std::vector<Task> tasks = engine_->view_matching(found.ids, list_of(request.command)->filter);
+  if (std::holds_alternative<ListTasks>(request.command)) {
+    return TaskPage{std::move(tasks), found.next_cursor};
+  }
+  return DeadPage{std::move(tasks), std::nullopt, found.next_cursor};
 }
 
 std::optional<Answer> EngineBroker::earlier_answer(const Request& request) {

@@ -53,7 +53,8 @@ class EngineBroker : public Broker {
     Command command;
     Context context;
     Done done;
-    std::string fingerprint;  // of the command, if it has a key
+    std::string fingerprint;                          // of the command, if it has a key
+    std::optional<Result<Keeper::Found>> found = {};  // what it is about, if that was looked up
     Status valid;
     TimePoint until = kNever;  // for how long it may be answered late
   };
@@ -85,6 +86,8 @@ class EngineBroker : public Broker {
   void work(std::vector<Request> requests);
   void serve(Request request);
   void apply(Request request);
+  bool search(Request& request);
+  Result<Reply> page_of(const Request& request);
   std::optional<Answer> earlier_answer(const Request& request);
   void remember(const Request& request, const Reply& reply);
   void wait(Request request, const Result<Reply>& reply);
@@ -119,6 +122,7 @@ class EngineBroker : public Broker {
   std::condition_variable wake_;
   std::condition_variable idle_;
   std::vector<Request> inbox_;
+  std::vector<std::pair<std::uint64_t, Result<Keeper::Found>>> found_;  // for searching_
   TimePoint manual_time_{};
   std::uint64_t asked_ = 0;  // set_clock calls
   std::uint64_t heard_ = 0;  // of these, by the owner
@@ -140,6 +144,9 @@ class EngineBroker : public Broker {
   std::list<Waiter> waiters_;                        // first come, first served
   std::set<engine::Queue*> touched_;                 // may have got something to give
   bool all_touched_ = false;
+  std::map<std::uint64_t, Request> searching_;  // the keeper looks for what they are about
+  std::vector<Request> deferred_;               // until the keeper can be asked
+  std::uint64_t last_search_ = 0;
   std::uint64_t last_event_ = 0;
   std::deque<Request> arrived_;                        // taken from the inbox, not served yet
   Group group_;                                        // being made

@@ -2,6 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/engine.h"
 
@@ -22,6 +26,17 @@ class Keeper {
   virtual void prepare(const engine::Changes& group) = 0;
   virtual Kept commit() = 0;
   virtual void kept(engine::Changes group) = 0;
+
+  // Finds the tasks of a list without the engine, whose own way is to look at every task. False: it
+  // cannot, or not better. Else `done` is called once, later, on any thread.
+  struct Found {
+    std::vector<std::string> ids;
+    std::optional<std::string> next_cursor;
+  };
+  using Done = std::function<void(Result<Found>)>;
+  virtual bool search(const ListTasks& /*list*/, std::size_t /*tasks*/, Done /*done*/) {
+    return false;
+  }
 
   // All that was ever kept, into an empty engine. Called once at the beginning, and after kUnknown.
   virtual Status reopen(Engine& engine) = 0;

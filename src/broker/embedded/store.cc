@@ -60,6 +60,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
 }
 
 Store::~Store() {
+  reader_.reset();
   while (tidy() == kSoon) continue;
 }
 
@@ -87,12 +88,17 @@ Status Store::connect() {
   fold_ = Fold();
   if (auto done = fold_.prepare(made->database); !done) return refused(done.error());
   connection_ = std::move(made);
+  reader_ = std::make_unique<Reader>(directory_ + "/retsu.db", settings_.vfs);
   return {};
 }
 
 Status Store::reopen(Engine& engine) {
   fold_ = Fold();
+  reader_.reset();
   connection_.reset();
+  for (Search& search : std::exchange(searches_, {})) {
+    search.done(retsu::refuse(ErrorCode::kUnavailable, "the store is being read anew: ask again"));
+  }
   has_ballast_ = has_room();
   auto done = connect();
   if (done) done = load(engine);
@@ -230,6 +236,22 @@ sqlite::Done Store::fold(Enough enough) {
   return done;
 }
 
+bool Store::search(const ListTasks& list, std::size_t tasks, Done done) {
+  if (!connection_ || tasks <= settings_.searched_tasks) return false;
+  searches_.push_back({next_group_ - 1, list, std::move(done)});
+  begin_searches();
+  return true;
+}
+
+void Store::begin_searches() {
+  const bool all_folded = fold_.left() == 0 && !fold_.has_young();
+  while (!searches_.empty() && (all_folded || searches_.front().group <= folded_until_)) {
+    Search& search = searches_.front();
+    reader_->search(std::move(search.list), std::move(search.done));
+    searches_.pop_front();
+  }
+}
+
 // Groups all of whose rows are in the tables, the oldest first. Reading them again does no harm.
 sqlite::Done Store::forget_folded(std::uint64_t most) {
   sqlite::Done done;
@@ -252,6 +274,7 @@ void Store::turn() {
 void Store::fold_committed() {
   fold_.commit();
   if (fold_.left() == 0) folded_until_ = folding_until_;
+  begin_searches();
 }
 
 Store::Kept Store::failed(const sqlite::Failure& failure) {

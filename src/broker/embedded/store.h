@@ -3,12 +3,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 
 #include "base/sqlite.h"
 #include "broker/embedded/fold.h"
 #include "broker/embedded/lock_file.h"
+#include "broker/embedded/reader.h"
 #include "broker/keeper.h"
 
 namespace retsu::embedded {
@@ -16,7 +18,8 @@ namespace retsu::embedded {
 struct StoreSettings {
   std::size_t journal_bytes = std::size_t{32} << 20;  // then it is folded into the tables
   std::size_t ballast_bytes = std::size_t{16} << 20;  // given up when the disk is full
-  const char* vfs = nullptr;                          // SQLite's file system, for tests
+  std::size_t searched_tasks = 2'000;  // more than so many are not listed by the engine
+  const char* vfs = nullptr;           // SQLite's file system, for tests
 };
 
 // What a store has done so far. Readable from any thread.
@@ -47,6 +50,7 @@ class Store final : public Keeper {
   void prepare(const engine::Changes& group) override;
   Kept commit() override;
   void kept(engine::Changes group) override;
+  bool search(const ListTasks& list, std::size_t tasks, Done done) override;
   Status reopen(Engine& engine) override;
   bool has_room() override;
   [[nodiscard]] bool works() const override { return connection_ != nullptr; }
@@ -68,6 +72,7 @@ class Store final : public Keeper {
   sqlite::Done fold(Enough enough);
   void turn();
   void fold_committed();
+  void begin_searches();
   bool give_up_ballast();
 
   const std::string directory_;
@@ -94,6 +99,15 @@ class Store final : public Keeper {
   std::uint64_t folded_until_ = 0;   // groups that may go
   std::size_t young_bytes_ = 0;      // of the journal, since the generation turned
   std::size_t turned_rows_ = 0;      // that the old generation had at first
+
+  // Searches that wait until the tables say what the journal said when they came.
+  struct Search {
+    std::uint64_t group;
+    ListTasks list;
+    Done done;
+  };
+  std::deque<Search> searches_;
+  std::unique_ptr<Reader> reader_;
 };
 
 }  // namespace retsu::embedded
