@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "bench.h"
 #include "broker/memory/memory_broker.h"
-#include "lifecycles.h"
+#include "cli/lifecycles.h"
 
 // Through the one seam, with validation, threads and answers, but no disk.
 namespace retsu::bench {
@@ -14,9 +15,10 @@ void run(const Options&) {
   std::vector<std::pair<std::int64_t, double>> figures;
   for (const std::int64_t batch : {1, 10, 100, 1'000}) {
     MemoryBroker broker({}, MemoryBroker::system_clock());
-    figures.emplace_back(
-        batch,
-        lifecycles_per_second(broker, {.batch = batch, .tasks = batch == 1 ? 40'000 : 400'000}));
+    const auto rate =
+        lifecycles_per_second(broker, {.batch = batch, .tasks = batch == 1 ? 40'000 : 400'000});
+    RETSU_CHECK(rate.has_value());
+    figures.emplace_back(batch, *rate);
   }
   const double best =
       std::ranges::max(figures, {}, &std::pair<std::int64_t, double>::second).second;
