@@ -152,7 +152,7 @@ Result<Restored> restore(const std::string& from, const std::string& to, bool fo
     if (!lock) return tl::unexpected(lock.error());
     if (has_store(to) && !force) {
       return refuse(ErrorCode::kConflict,
-                    fmt::format("{} has a store already: force sets it aside", to));
+                    fmt::format("{} has a store already, which only force sets aside", to));
     }
     auto verdict = copy(from, to, on_progress);
     if (!verdict) return tl::unexpected(std::move(verdict.error()));

@@ -18,13 +18,18 @@ sqlite::Done Loader::damaged(const std::string& place) const {
   return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, place});
 }
 
+sqlite::Done Loader::failed(const char* table, const sqlite::Failure& failure) const {
+  if (!failure.is_damage() || !on_damage_) return tl::unexpected(failure);
+  return damaged(fmt::format("table {}: {}", table, failure.message));
+}
+
 sqlite::Done Loader::read_journal() {
   auto groups = database_.prepare("SELECT number, changes FROM journal ORDER BY number");
-  if (!groups) return tl::unexpected(std::move(groups.error()));
+  if (!groups) return failed("journal", groups.error());
   std::vector<std::uint64_t> numbers;
   for (;;) {
     const auto row = groups->step();
-    if (!row) return tl::unexpected(row.error());
+    if (!row) return failed("journal", row.error());
     if (!*row) break;
     const auto number = static_cast<std::uint64_t>(groups->integer(0));
     if (journal_.empty()) first_group_ = number;

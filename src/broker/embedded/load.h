@@ -53,6 +53,8 @@ class Loader {
   template <class Row, class Visit>
   sqlite::Done read_kind(Visit& visit);
   sqlite::Done damaged(const std::string& place) const;
+  // What reading a table ends with: with damage, the rest of it is passed over.
+  sqlite::Done failed(const char* table, const sqlite::Failure& failure) const;
 
   sqlite::Database& database_;
   Engine& engine_;
@@ -75,10 +77,10 @@ sqlite::Done Loader::read_kind(Visit& visit) {
   };
   auto& steps = overlay_.template steps<Row>();
   auto rows = database_.prepare(Table<Row>::select());
-  if (!rows) return tl::unexpected(std::move(rows.error()));
+  if (!rows) return failed(Kind<Row>::kTable, rows.error());
   for (std::int64_t place = 1;; ++place) {
     const auto more = rows->step();
-    if (!more) return tl::unexpected(more.error());
+    if (!more) return failed(Kind<Row>::kTable, more.error());
     if (!*more) break;
     std::optional<Row> row(std::in_place);
     ColumnReader in(*rows, engine_);

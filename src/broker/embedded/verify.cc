@@ -34,11 +34,23 @@ class Verification {
         const auto more = found->step();
         if (!more) return tl::unexpected(more.error());
         if (!*more) return {};
-        if (found->text(0) != "ok") verdict_.problems.emplace_back(found->text(0));
+        add_lines(found->text(0));
       }
     }();
     database_.on_tick(nullptr);
-    return done;
+    // It may give up at a page that it has told of; the tables may still be read in part.
+    if (done || !done.error().is_damage()) return done;
+    if (verdict_.problems.empty()) verdict_.problems.push_back(done.error().message);
+    return {};
+  }
+
+  // One answer of SQLite may hold several lines; the first says which database.
+  void add_lines(std::string_view text) {
+    while (!text.empty()) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      if (line != "ok" && !line.starts_with("***")) verdict_.problems.emplace_back(line);
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
   }
 
   sqlite::Done check_rows() {
