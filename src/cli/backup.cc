@@ -61,7 +61,9 @@ Action add_restore(CLI::App& app) {
       Error error = restored.error();
       // One that is held is out of reach, as for every other command.
       const bool held = error.message.find(embedded::kLockFile) != std::string::npos;
-      return tl::unexpected(held ? unreachable(std::move(error)) : std::move(error));
+      if (held) return tl::unexpected(unreachable(std::move(error)));
+      if (error.code == ErrorCode::kConflict) error.message += " (--force)";
+      return tl::unexpected(std::move(error));
     }
     if (screen.json()) {
       screen.line(json_of(restored->verdict));

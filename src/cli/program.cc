@@ -83,7 +83,13 @@ int run(int argc, char** argv) {
     bool json = false;
     for (int i = 1; i < argc; ++i) json |= std::strcmp(argv[i], "--json") == 0;
     Screen screen(json);
-    return fail(screen, usage(error.what(), path_of(deepest(parser.app))));
+    const CLI::App& node = deepest(parser.app);
+    const auto* unknown = dynamic_cast<const CLI::ExtrasError*>(&error);
+    const auto rest = node.remaining();
+    if (unknown != nullptr && &node == &parser.app && !rest.empty() && rest[0].front() != '-') {
+      return fail(screen, usage(fmt::format("there is no command {}", rest[0]), ""));
+    }
+    return fail(screen, usage(error.what(), path_of(node)));
   }
   Screen screen(parser.globals.json);
   return perform(parser, screen);

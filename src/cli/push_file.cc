@@ -23,10 +23,10 @@ class Pusher {
     Progress progress("pushing");
     for (bool more = true; more;) {
       auto read = read_batch();
-      if (!read) return failed(std::move(read.error()));
+      if (!read) return failed(read.error());
       more = *read;
       if (batch_.tasks.empty()) continue;
-      if (auto done = send(); !done) return failed(std::move(done.error()));
+      if (auto done = send(); !done) return failed(done.error());
       progress.at(lines_.bytes_read(), lines_.bytes());
     }
     return status_;
@@ -104,11 +104,11 @@ class Pusher {
     if (status_ == 0) status_ = row_of(error.code).exit_code;
   }
 
-  Result<int> failed(Error error) {
-    session_.screen().flush();
+  int failed(const Error& error) {
+    session_.screen().error(error);
     session_.screen().note(fmt::format("{} {} pushed before that, and nothing after it", pushed_,
                                        pushed_ == 1 ? "task was" : "tasks were"));
-    return tl::unexpected(std::move(error));
+    return row_of(error.code).exit_code;
   }
 
   Session& session_;
