@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "bench.h"
 #include "broker/memory/memory_broker.h"
-#include "lifecycles.h"
+#include "cli/lifecycles.h"
 
 // Through the one seam, with validation, threads and answers, but no disk.
 namespace retsu::bench {
@@ -15,9 +16,10 @@ void run(const Options& options) {
   for (const std::int64_t batch : {1, 10, 100, 1'000}) {
     if (options.only_batch != 0 && batch != options.only_batch) continue;
     MemoryBroker broker({}, MemoryBroker::system_clock());
-    figures.emplace_back(
-        batch,
-        lifecycles_per_second(broker, {.batch = batch, .tasks = batch == 1 ? 40'000 : 400'000}));
+    const auto rate =
+        lifecycles_per_second(broker, {.batch = batch, .tasks = batch == 1 ? 40'000 : 400'000});
+    RETSU_CHECK(rate.has_value());
+    figures.emplace_back(batch, *rate);
   }
   if (figures.empty()) return;
   const double best =

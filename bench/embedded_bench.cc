@@ -5,7 +5,7 @@
 #include "base/temporary_directory.h"
 #include "bench.h"
 #include "broker/embedded/embedded_broker.h"
-#include "lifecycles.h"
+#include "cli/lifecycles.h"
 
 // The embedded broker, every answer synced, beside the bare loop that only writes the same groups.
 namespace retsu::bench {
@@ -49,11 +49,12 @@ Figure measure(const Load& load, std::int64_t backlog = 0, std::int64_t backlog_
   const TemporaryDirectory folder(".");  // on the disk that is being measured
   auto broker = EmbeddedBroker::open(folder.path());
   RETSU_CHECK(broker.has_value());
-  push_backlog(**broker, backlog, backlog_users);
+  RETSU_CHECK(push_backlog(**broker, backlog, backlog_users));
   const std::uint64_t groups = (*broker)->figures().groups;
   const std::uint64_t bytes = (*broker)->figures().journal_bytes;
-  const double rate = lifecycles_per_second(**broker, load);
-  return {rate, (*broker)->figures().groups - groups, (*broker)->figures().journal_bytes - bytes};
+  const auto rate = lifecycles_per_second(**broker, load);
+  RETSU_CHECK(rate.has_value());
+  return {*rate, (*broker)->figures().groups - groups, (*broker)->figures().journal_bytes - bytes};
 }
 
 void run(const Options& options) {

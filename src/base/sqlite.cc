@@ -47,6 +47,17 @@ Outcome<Database> Database::open(const std::string& path, int flags, const char*
 
 Failure Database::failure(int code) const { return failure_of(handle_.get(), code); }
 
+void Database::on_tick(const std::function<void()>* tick) {
+  constexpr int kInstructions = 20'000;
+  const auto call = [](void* what) {
+    (*static_cast<const std::function<void()>*>(what))();
+    return 0;
+  };
+  sqlite3_progress_handler(handle_.get(), tick != nullptr ? kInstructions : 0,
+                           tick != nullptr ? +call : nullptr,
+                           const_cast<std::function<void()>*>(tick));
+}
+
 Done Database::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return tl::unexpected(failure(code));

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,6 +51,9 @@ class Statement {
   [[nodiscard]] bool is_null(int column) const {
     return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
   }
+  [[nodiscard]] bool is_integer(int column) const {
+    return sqlite3_column_type(handle_.get(), column) == SQLITE_INTEGER;
+  }
   [[nodiscard]] std::int64_t integer(int column) const {
     return sqlite3_column_int64(handle_.get(), column);
   }
@@ -75,6 +79,9 @@ class Database {
   Outcome<std::string> text(std::string_view sql);      // likewise
   [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
   [[nodiscard]] Failure failure(int code) const;
+  // While a statement runs, `tick` is called every now and then on its thread. It must not use the
+  // connection, and outlives it or is taken away with a null one.
+  void on_tick(const std::function<void()>* tick);
 
   // From now on the caller carries the log (of WAL mode) over into the file, and SQLite does not.
   void keep_log() {

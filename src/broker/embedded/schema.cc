@@ -99,14 +99,14 @@ ALTER TABLE meta ADD COLUMN idempotency_key INTEGER NOT NULL DEFAULT 0;
 
 // Step n makes version n of version n - 1. Never changed, only added to.
 constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys};
-constexpr auto kVersion = static_cast<std::int64_t>(std::size(kSteps));
 
 }  // namespace
 
-sqlite::Done prepare_schema(sqlite::Database& database) {
+const std::int64_t kSchemaVersion = std::ssize(kSteps);
+
+sqlite::Outcome<std::int64_t> schema_version(sqlite::Database& database) {
   const auto version = database.integer("PRAGMA user_version");
   if (!version) return tl::unexpected(version.error());
-  if (*version == kVersion) return {};
   const auto tables = database.integer("SELECT count(*) FROM sqlite_schema");
   if (!tables) return tl::unexpected(tables.error());
   const auto application = database.integer("PRAGMA application_id");
@@ -114,16 +114,23 @@ sqlite::Done prepare_schema(sqlite::Database& database) {
   if (*tables > 0 && *application != kApplicationId) {
     return tl::unexpected(sqlite::Failure{SQLITE_MISMATCH, "this database is not a store"});
   }
-  if (*version > kVersion) {
+  if (*version > kSchemaVersion) {
     return tl::unexpected(sqlite::Failure{
         SQLITE_MISMATCH, fmt::format("the store has version {}, this program knows {}: use a "
                                      "later program",
-                                     *version, kVersion)});
+                                     *version, kSchemaVersion)});
   }
+  return *tables == 0 ? 0 : *version;
+}
+
+sqlite::Done prepare_schema(sqlite::Database& database) {
+  const auto version = schema_version(database);
+  if (!version) return tl::unexpected(version.error());
+  if (*version == kSchemaVersion) return {};
   std::string script = "BEGIN IMMEDIATE;";
-  for (std::int64_t step = *version; step < kVersion; ++step) script += kSteps[step];
+  for (std::int64_t step = *version; step < kSchemaVersion; ++step) script += kSteps[step];
   script += fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-                        kApplicationId, kVersion);
+                        kApplicationId, kSchemaVersion);
   auto done = database.execute(script);
   if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
   return done;

@@ -8,8 +8,14 @@ namespace retsu::embedded {
 // 'rtsu': `file` and other tools can tell a store from any other SQLite file.
 inline constexpr std::int64_t kApplicationId = 0x72747375;
 
-// Makes the tables, or brings them up to date, in one transaction. Refused: a database that is
-// somebody else's, or from a later version of this program.
+extern const std::int64_t kSchemaVersion;  // of the tables that this program makes
+
+// The version of the tables; 0: the database is empty. Refused: a database that is somebody else's,
+// or from a later version of this program.
+sqlite::Outcome<std::int64_t> schema_version(sqlite::Database& database);
+
+// Makes the tables, or brings them up to date, in one transaction. Refused as by
+// schema_version.
 sqlite::Done prepare_schema(sqlite::Database& database);
 
 }  // namespace retsu::embedded

@@ -10,15 +10,16 @@
 
 #include "base/check.h"
 #include "broker/embedded/journal.h"
+#include "broker/embedded/load.h"
 #include "broker/embedded/schema.h"
+#include "broker/embedded/store_files.h"
 
 namespace retsu::embedded {
 namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr std::size_t kRestoredAtOnce = 1'000;  // rows
-constexpr std::uint64_t kForgottenAtOnce = 4;   // groups: more than the one that comes
+constexpr std::uint64_t kForgottenAtOnce = 4;  // groups: more than the one that comes
 constexpr auto kSlice = std::chrono::milliseconds(2);
 constexpr auto kSoon = std::chrono::milliseconds(0);
 
@@ -32,19 +33,6 @@ constexpr const char* kSetUp =
     "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA secure_delete = OFF;"
     "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;";
 
-Error store_error(const std::string& directory, const sqlite::Failure& failure) {
-  if (failure.is_damage()) {
-    return {ErrorCode::kUnavailable, fmt::format("the store {} is damaged: {}; put back a backup",
-                                                 directory, failure.message)};
-  }
-  return {ErrorCode::kUnavailable,
-          fmt::format("the store {} cannot be used: {}", directory, failure.message)};
-}
-
-Error damaged(const std::string& directory, std::string_view place) {
-  return store_error(directory, {SQLITE_CORRUPT, std::string(place)});
-}
-
 }  // namespace
 
 Store::Store(std::string directory, StoreSettings settings, LockFile lock)
@@ -57,7 +45,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
     return refuse(ErrorCode::kUnavailable,
                   fmt::format("cannot make the directory {}: {}", directory, failure.message()));
   }
-  auto lock = LockFile::take(directory + "/lock");
+  auto lock = LockFile::take(directory + kLockFile);
   if (!lock) return tl::unexpected(std::move(lock.error()));
   return std::unique_ptr<Store>(new Store(directory, settings, std::move(*lock)));
 }
@@ -69,7 +57,7 @@ Store::~Store() {
 
 Status Store::connect() {
   auto database = sqlite::Database::open(
-      directory_ + "/retsu.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+      directory_ + kDatabaseFile, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
       settings_.vfs);
   const auto refused = [&](const sqlite::Failure& failure) {
     return tl::unexpected(store_error(directory_, failure));
@@ -118,87 +106,14 @@ Status Store::reopen(Engine& engine) {
 }
 
 Status Store::load(Engine& engine) {
-  auto groups =
-      connection_->database.prepare("SELECT number, changes FROM journal ORDER BY number");
-  if (!groups) return tl::unexpected(store_error(directory_, groups.error()));
-  std::vector<std::string> journal;
-  first_group_ = next_group_ = 1;
-  for (;;) {
-    const auto row = groups->step();
-    if (!row) return tl::unexpected(store_error(directory_, row.error()));
-    if (!*row) break;
-    const auto number = static_cast<std::uint64_t>(groups->integer(0));
-    if (journal.empty()) first_group_ = number;
-    if (!journal.empty() && number != next_group_) {
-      return tl::unexpected(damaged(directory_, fmt::format("group {} is missing", next_group_)));
-    }
-    next_group_ = number + 1;
-    journal.emplace_back(groups->text(1));
+  Loader loader(connection_->database, engine);
+  if (auto done = embedded::load(loader, engine, &fold_); !done) {
+    return tl::unexpected(store_error(directory_, done.error()));
   }
-  groups->reset();
-
-  Overlay overlay;
-  young_bytes_ = 0;
-  for (std::size_t i = 0; i < journal.size(); ++i) {
-    young_bytes_ += journal[i].size();
-    if (overlay.add(journal[i], engine)) continue;
-    return tl::unexpected(damaged(directory_, fmt::format("journal group {}", first_group_ + i)));
-  }
+  first_group_ = loader.first_group();
+  next_group_ = loader.next_group();
+  young_bytes_ = loader.journal_bytes();
   folding_until_ = folded_until_ = first_group_ - 1;
-  Status done;
-  for_each_kind([&]<class Row>() {
-    if (done) done = load_kind<Row>(engine, overlay);
-  });
-  return done;
-}
-
-// The rows of the tables, with what the journal says about them, then those that only it has.
-template <class Row, class Overlay>
-Status Store::load_kind(Engine& engine, Overlay& overlay) {
-  engine::Changes ready;
-  const auto restore = [&](Row row) {
-    ready.push_back(making(engine, std::move(row)));
-    if (ready.size() < kRestoredAtOnce) return;
-    engine.restore(ready);
-    ready.clear();
-  };
-  const auto damage = [&](std::string_view what) {
-    return tl::unexpected(
-        damaged(directory_, fmt::format("{} of table {}", what, Kind<Row>::kTable)));
-  };
-
-  auto& steps = overlay.template steps<Row>();
-  auto rows = connection_->database.prepare(Table<Row>::select());
-  if (!rows) return tl::unexpected(store_error(directory_, rows.error()));
-  for (std::int64_t place = 1;; ++place) {
-    const auto more = rows->step();
-    if (!more) return tl::unexpected(store_error(directory_, more.error()));
-    if (!*more) break;
-    std::optional<Row> row(std::in_place);
-    ColumnReader in(*rows, engine);
-    for_each_field<Row>([&](const auto& field) { in.next((*row).*field.member); });
-    if (in.failed() != 0) {
-      return damage(fmt::format("row {}, column {}", place, columns_of<Row>()[in.failed() - 1]));
-    }
-    const Key<Row> key = key_of(*row);
-    if (const auto found = steps.find(key); found != steps.end()) {
-      if (!Overlay::apply(key, found->second, row, engine)) return damage("a change");
-      fold_.set<Row>(key, row);
-      steps.erase(found);
-    }
-    if (row) restore(std::move(*row));
-  }
-
-  std::vector<const Key<Row>*> rest;
-  for (const auto& entry : steps) rest.push_back(&entry.first);
-  std::ranges::sort(rest, [](const auto* a, const auto* b) { return *a < *b; });
-  for (const Key<Row>* key : rest) {
-    std::optional<Row> row;
-    if (!Overlay::apply(*key, steps.find(*key)->second, row, engine)) return damage("a change");
-    fold_.set<Row>(*key, row);
-    if (row) restore(std::move(*row));
-  }
-  engine.restore(ready);
   return {};
 }
 
@@ -336,11 +251,11 @@ bool Store::give_up_ballast() {
   if (!has_ballast_) return false;
   has_ballast_ = false;
   std::error_code ignored;
-  return std::filesystem::remove(directory_ + "/ballast", ignored);
+  return std::filesystem::remove(directory_ + kBallastFile, ignored);
 }
 
 bool Store::has_room() {
-  const std::string path = directory_ + "/ballast";
+  const std::string path = directory_ + kBallastFile;
   std::error_code ignored;
   if (std::filesystem::file_size(path, ignored) == settings_.ballast_bytes && !ignored) return true;
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

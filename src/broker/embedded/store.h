@@ -63,8 +63,6 @@ class Store final : public Keeper {
 
   Status connect();
   Status load(Engine& engine);
-  template <class Row, class Overlay>
-  Status load_kind(Engine& engine, Overlay& overlay);
   Kept failed(const sqlite::Failure& failure);
   sqlite::Done write_journal();
   sqlite::Done forget_folded(std::uint64_t most);

@@ -115,14 +115,20 @@ class ColumnReader {
         next(value.emplace());
       }
     } else if constexpr (std::is_same_v<T, TimePoint>) {
-      value = is_null() ? kNever : TimePoint(Millis(statement_.integer(column_)));
+      const bool never = is_null();
+      const bool fits = never || statement_.is_integer(column_);
+      value = never ? kNever : TimePoint(Millis(statement_.integer(column_)));
       ++column_;
+      if (!fits) fail();
     } else if constexpr (std::is_enum_v<T>) {
       const auto found = value_of<T>(statement_.text(column_++));
       if (!found) return fail();
       value = *found;
     } else if constexpr (std::is_integral_v<T>) {
-      value = static_cast<T>(statement_.integer(column_++));
+      const bool fits = statement_.is_integer(column_);
+      const std::int64_t number = statement_.integer(column_++);
+      value = static_cast<T>(number);
+      if (!fits || static_cast<std::int64_t>(value) != number) fail();
     } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
       value = T(statement_.text(column_++));
     } else if constexpr (std::is_same_v<T, engine::Waits> || kIsArray<T>) {

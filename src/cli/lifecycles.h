@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
-#include <vector>
+#include <functional>
 
 #include "broker/broker.h"
 
@@ -16,9 +15,12 @@ struct Load {
   std::int64_t batch = 100;
   std::int64_t tasks = 400'000;
 };
-double lifecycles_per_second(Broker& broker, const Load& load);
+// `on_progress` is told the number of tasks done, on the calling thread.
+Result<double> lifecycles_per_second(
+    Broker& broker, const Load& load,
+    const std::function<void(std::int64_t)>& on_progress = nullptr);
 
 // Pushes so many tasks, spread over so many users.
-void push_backlog(Broker& broker, std::int64_t tasks, std::int64_t users);
+Status push_backlog(Broker& broker, std::int64_t tasks, std::int64_t users);
 
 }  // namespace retsu::bench

@@ -1,0 +1,175 @@
+#include "broker/embedded/backup.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "broker/embedded/lock_file.h"
+#include "broker/embedded/schema.h"
+#include "broker/embedded/store.h"
+
+namespace retsu::embedded {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPart = "/retsu.db.part";
+
+tl::unexpected<Error> failed(std::string_view what, const std::string& path, int code) {
+  return refuse(code == ENOSPC ? ErrorCode::kStorageFull : ErrorCode::kUnavailable,
+                fmt::format("cannot {} {}: {}", what, path, std::strerror(code)));
+}
+
+Status remove(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove", path, errno);
+  return {};
+}
+
+// Takes the directory for this process alone; it is made, with those above it, and their names are
+// on the disk.
+Result<LockFile> take(const std::string& directory) {
+  fs::path made = fs::absolute(directory).lexically_normal();
+  if (!made.has_filename()) made = made.parent_path();
+  std::error_code failure;
+  const bool is_new = fs::create_directories(made, failure);
+  if (failure) return failed("make", directory, failure.value());
+  if (is_new) {
+    for (fs::path above = made.parent_path();; above = above.parent_path()) {
+      if (auto synced = sync_path(above.string()); !synced) {
+        return tl::unexpected(std::move(synced.error()));
+      }
+      if (above == above.parent_path()) break;
+    }
+  }
+  return LockFile::take(directory + kLockFile);
+}
+
+// One moment of the store in `from`, as `to`/retsu.db.part, verified and synced.
+Result<Verdict> copy(const std::string& from, const std::string& to,
+                     const OnProgress& on_progress) {
+  const std::string source = from + kDatabaseFile;
+  const std::string part = to + kPart;
+  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) {  // of one that was killed
+    if (auto done = remove(part + suffix); !done) return tl::unexpected(std::move(done.error()));
+  }
+  {
+    const auto refused = [&](const sqlite::Failure& failure) {
+      if (failure.is_full()) return failed("write", part, ENOSPC);
+      return tl::unexpected(store_error(from, failure));
+    };
+    auto database = open_to_read(source);
+    if (!database) return refused(database.error());
+    const auto version = schema_version(*database);
+    if (!version) return refused(version.error());
+    const std::int64_t whole = file_bytes(source);
+    const std::function<void()> tick = [&] {
+      if (on_progress) on_progress("copying", file_bytes(part), whole);
+    };
+    database->on_tick(&tick);
+    auto into = database->prepare("VACUUM INTO ?");
+    if (!into) return refused(into.error());
+    into->bind(1, std::string_view(part));
+    const auto copied = into->run();
+    database->on_tick(nullptr);
+    if (!copied) {
+      (void)remove(part);
+      return refused(copied.error());
+    }
+  }
+  auto verdict = sync_path(part).and_then([&](auto) { return verify(part, on_progress); });
+  if (!verdict) return verdict;
+  if (verdict->problems.empty()) return verdict;
+  (void)remove(part);
+  return refuse(ErrorCode::kUnavailable,
+                fmt::format("the store {} is damaged: {}", from, verdict->problems.front()));
+}
+
+Status put_in_place(const std::string& directory) {
+  const std::string part = directory + kPart;
+  const std::string whole = directory + kDatabaseFile;
+  if (::rename(part.c_str(), whole.c_str()) != 0) return failed("rename", part, errno);
+  return sync_path(directory);
+}
+
+tl::unexpected<Error> no_store(const std::string& directory) {
+  return refuse(ErrorCode::kUnavailable, fmt::format("there is no store in {}", directory));
+}
+
+// The store's files under names of their own, then away from their old ones: the database first, so
+// that it is never seen without its log. In between they have both names, and nothing is lost.
+Result<std::string> set_aside(const std::string& directory, TimePoint now) {
+  std::string stamp = format_time(now);
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
+  const std::string old = directory + kDatabaseFile;
+  std::string aside = fmt::format("{}.before-{}", old, stamp);
+  for (const char* suffix : {"", "-wal"}) {
+    const std::string name = old + suffix;
+    if (::link(name.c_str(), (aside + suffix).c_str()) != 0 && errno != ENOENT) {
+      return failed("set aside", name, errno);
+    }
+  }
+  if (auto done = sync_path(directory); !done) return tl::unexpected(std::move(done.error()));
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    if (auto done = remove(old + suffix); !done) return tl::unexpected(std::move(done.error()));
+  }
+  if (auto done = sync_path(directory); !done) return tl::unexpected(std::move(done.error()));
+  return aside;
+}
+
+}  // namespace
+
+Result<Verdict> backup(const std::string& from, const std::string& to,
+                       const OnProgress& on_progress) {
+  if (!has_store(from)) return no_store(from);
+  const auto taken = [&] {
+    return refuse(ErrorCode::kConflict,
+                  fmt::format("{} has a store already: name a new directory", to));
+  };
+  if (has_store(to)) return taken();
+  const auto lock = take(to);
+  if (!lock) return tl::unexpected(lock.error());
+  if (has_store(to)) return taken();
+  auto verdict = copy(from, to, on_progress);
+  if (!verdict) return verdict;
+  if (auto done = put_in_place(to); !done) return tl::unexpected(std::move(done.error()));
+  return verdict;
+}
+
+Result<Restored> restore(const std::string& from, const std::string& to, bool force, TimePoint now,
+                         const OnProgress& on_progress) {
+  if (!has_store(from)) return no_store(from);
+  std::error_code ignored;
+  if (fs::equivalent(from, to, ignored)) {
+    return refuse(ErrorCode::kInvalid, fmt::format("{} cannot be restored from itself", to));
+  }
+  Restored restored;
+  {
+    const auto lock = take(to);
+    if (!lock) return tl::unexpected(lock.error());
+    if (has_store(to) && !force) {
+      return refuse(ErrorCode::kConflict,
+                    fmt::format("{} has a store already, which only force sets aside", to));
+    }
+    auto verdict = copy(from, to, on_progress);
+    if (!verdict) return tl::unexpected(std::move(verdict.error()));
+    restored.verdict = std::move(*verdict);
+    if (has_store(to) || file_bytes(to + kDatabaseFile + "-wal") > 0) {
+      auto aside = set_aside(to, now);
+      if (!aside) return tl::unexpected(std::move(aside.error()));
+      restored.set_aside = std::move(*aside);
+    }
+    if (auto done = put_in_place(to); !done) return tl::unexpected(std::move(done.error()));
+  }
+  // As the next user will: it loads, and is ready to work.
+  auto store = Store::open(to);
+  if (!store) return tl::unexpected(std::move(store.error()));
+  Engine engine;
+  if (auto done = (*store)->reopen(engine); !done) return tl::unexpected(std::move(done.error()));
+  return restored;
+}
+
+}  // namespace retsu::embedded

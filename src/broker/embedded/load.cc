@@ -1,0 +1,70 @@
+#include "broker/embedded/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "broker/embedded/fold.h"
+
+namespace retsu::embedded {
+namespace {
+
+constexpr std::size_t kRestoredAtOnce = 1'000;  // rows
+
+}  // namespace
+
+sqlite::Done Loader::damaged(const std::string& place) const {
+  if (on_damage_ && on_damage_(place)) return {};
+  return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, place});
+}
+
+sqlite::Done Loader::failed(const char* table, const sqlite::Failure& failure) const {
+  if (!failure.is_damage() || !on_damage_) return tl::unexpected(failure);
+  return damaged(fmt::format("table {}: {}", table, failure.message));
+}
+
+sqlite::Done Loader::read_journal() {
+  auto groups = database_.prepare("SELECT number, changes FROM journal ORDER BY number");
+  if (!groups) return failed("journal", groups.error());
+  std::vector<std::uint64_t> numbers;
+  for (;;) {
+    const auto row = groups->step();
+    if (!row) return failed("journal", row.error());
+    if (!*row) break;
+    const auto number = static_cast<std::uint64_t>(groups->integer(0));
+    if (journal_.empty()) first_group_ = number;
+    if (!journal_.empty() && number != next_group_) {
+      if (auto done = damaged(fmt::format("group {} is missing", next_group_)); !done) return done;
+    }
+    next_group_ = number + 1;
+    numbers.push_back(number);
+    journal_.emplace_back(groups->text(1));
+    journal_bytes_ += journal_.back().size();
+  }
+  for (std::size_t i = 0; i < journal_.size(); ++i) {
+    if (overlay_.add(journal_[i], engine_)) continue;
+    if (auto done = damaged(fmt::format("journal group {}", numbers[i])); !done) return done;
+  }
+  return {};
+}
+
+sqlite::Done load(Loader& loader, Engine& engine, Fold* fold) {
+  engine::Changes ready;
+  const auto restore = [&] {
+    engine.restore(ready);
+    ready.clear();
+  };
+  auto done = loader.read_journal().and_then([&] {
+    return loader.for_each_row(
+        [&]<class Row>(std::optional<Row> row, const Key<Row>& key, bool from_journal) {
+          if (fold != nullptr && from_journal) fold->set<Row>(key, row);
+          if (!row) return;
+          ready.push_back(making(engine, std::move(*row)));
+          if (ready.size() >= kRestoredAtOnce) restore();
+        });
+  });
+  if (done) restore();
+  return done;
+}
+
+}  // namespace retsu::embedded

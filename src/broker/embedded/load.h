@@ -1,0 +1,121 @@
+// Reading a store: the rows of its tables, with what the journal says about them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/sqlite.h"
+#include "broker/embedded/journal.h"
+#include "broker/embedded/table.h"
+
+namespace retsu::embedded {
+
+class Fold;
+
+// Reads any connection to a store, also a read-only one; inside one transaction, if somebody else
+// may write. One thread at a time.
+class Loader {
+ public:
+  // Is told every place that is damaged. True: read on, as far as that goes.
+  using OnDamage = std::function<bool(const std::string& place)>;
+
+  // Queues and lines that rows refer to are those of the engine.
+  Loader(sqlite::Database& database, Engine& engine, OnDamage on_damage = nullptr)
+      : database_(database), engine_(engine), on_damage_(std::move(on_damage)) {}
+
+  // First this, then for_each_row. Fails with SQLITE_CORRUPT at damage that is not to be passed
+  // over.
+  sqlite::Done read_journal();
+
+  // visit(row, key, from_journal) for each row, kind by kind in the order in which an engine can
+  // restore them, by key within a kind, those that only the journal has after the others. `row` is
+  // std::optional<Row>: none, a row of the tables that the journal removes.
+  template <class Visit>
+  sqlite::Done for_each_row(Visit&& visit) {
+    sqlite::Done done;
+    for_each_kind([&]<class Row>() {
+      if (done) done = read_kind<Row>(visit);
+    });
+    return done;
+  }
+
+  // Of the journal's groups.
+  [[nodiscard]] std::uint64_t first_group() const { return first_group_; }
+  [[nodiscard]] std::uint64_t next_group() const { return next_group_; }
+  [[nodiscard]] std::size_t groups() const { return journal_.size(); }
+  [[nodiscard]] std::size_t journal_bytes() const { return journal_bytes_; }
+
+ private:
+  template <class Row, class Visit>
+  sqlite::Done read_kind(Visit& visit);
+  sqlite::Done damaged(const std::string& place) const;
+  // What reading a table ends with: with damage, the rest of it is passed over.
+  sqlite::Done failed(const char* table, const sqlite::Failure& failure) const;
+
+  sqlite::Database& database_;
+  Engine& engine_;
+  const OnDamage on_damage_;
+  std::vector<std::string> journal_;
+  Overlay overlay_;
+  std::uint64_t first_group_ = 1;
+  std::uint64_t next_group_ = 1;
+  std::size_t journal_bytes_ = 0;
+};
+
+// All rows into an empty engine. What the journal has of them, and the tables have not, goes into
+// the fold too, if there is one.
+sqlite::Done load(Loader& loader, Engine& engine, Fold* fold = nullptr);
+
+template <class Row, class Visit>
+sqlite::Done Loader::read_kind(Visit& visit) {
+  const auto damage = [&](std::string_view what) {
+    return damaged(fmt::format("{} of table {}", what, Kind<Row>::kTable));
+  };
+  auto& steps = overlay_.template steps<Row>();
+  auto rows = database_.prepare(Table<Row>::select());
+  if (!rows) return failed(Kind<Row>::kTable, rows.error());
+  for (std::int64_t place = 1;; ++place) {
+    const auto more = rows->step();
+    if (!more) return failed(Kind<Row>::kTable, more.error());
+    if (!*more) break;
+    std::optional<Row> row(std::in_place);
+    ColumnReader in(*rows, engine_);
+    for_each_field<Row>([&](const auto& field) { in.next((*row).*field.member); });
+    if (in.failed() != 0) {
+      const auto done =
+          damage(fmt::format("row {}, column {}", place, columns_of<Row>()[in.failed() - 1]));
+      if (!done) return done;
+      continue;
+    }
+    const Key<Row> key = key_of(*row);
+    bool in_journal = false;
+    if (const auto found = steps.find(key); found != steps.end()) {
+      in_journal = true;
+      if (!Overlay::apply(key, found->second, row, engine_)) {
+        if (auto done = damage(fmt::format("a change of row {}", place)); !done) return done;
+        row.reset();
+      }
+      steps.erase(found);
+    }
+    visit(std::move(row), key, in_journal);
+  }
+
+  std::vector<const Key<Row>*> rest;
+  for (const auto& entry : steps) rest.push_back(&entry.first);
+  std::ranges::sort(rest, [](const auto* a, const auto* b) { return *a < *b; });
+  for (const Key<Row>* key : rest) {
+    std::optional<Row> row;
+    if (!Overlay::apply(*key, steps.find(*key)->second, row, engine_)) {
+      if (auto done = damage("a change of a row that only the journal has"); !done) return done;
+      row.reset();
+    }
+    visit(std::move(row), *key, true);
+  }
+  return {};
+}
+
+}  // namespace retsu::embedded

@@ -1,0 +1,109 @@
+#include "broker/embedded/references.h"
+
+#include <fmt/format.h>
+
+#include "base/cron.h"
+#include "base/json.h"
+
+namespace retsu::embedded {
+namespace {
+
+constexpr std::size_t kTold = 100;
+
+}  // namespace
+
+void References::complain(std::string problem) {
+  if (problems_.size() < kTold) problems_.push_back(std::move(problem));
+}
+
+void References::see(const StoredMeta& meta) { meta_ = meta.row; }
+
+void References::see(const StoredQueue& queue) { queues_.insert(queue.name); }
+
+void References::see_value(const engine::TaskRow& task, const char* column, const Json& value) {
+  if (value.empty() || is_json(value)) return;
+  complain(fmt::format("table tasks, sequence {}, column {}: is not JSON", task.sequence, column));
+}
+
+void References::see(const engine::TaskRow& task) {
+  const auto place = [&](std::string_view column) {
+    return fmt::format("table tasks, sequence {}, column {}: ", task.sequence, column);
+  };
+  const std::int64_t fence = task.run ? task.run->fence : 0;
+  if (!tasks_.emplace(task.id, SeenTask{task.sequence, task.state, fence, false}).second) {
+    complain(fmt::format("{}{} is the id of another task too", place("id"), task.id.view()));
+  }
+  if (!is_utf8(task.id)) complain(place("id") + "is not UTF-8");
+  if (!queues_.contains(task.line->queue->name)) {
+    complain(fmt::format("{}there is no queue {}", place("queue"), task.line->queue->name.view()));
+  }
+  if (task.sequence > meta_.sequence) {
+    complain(
+        fmt::format("{}is above the last one given out, {}", place("sequence"), meta_.sequence));
+  }
+  if (task.priority < 1 || task.priority > kCritical) complain(place("priority") + "is not 1 to 6");
+  if (task.state == State::kStarted && !task.run) complain(place("fence") + "is missing");
+  see_value(task, "payload", task.payload);
+  if (!task.run) return;
+  see_value(task, "result", task.run->result);
+  see_value(task, "progress", task.run->progress);
+}
+
+void References::see(const engine::EdgeRow& edge) {
+  const auto place =
+      fmt::format("table dependencies, sequence {}, position {}: ", edge.sequence, edge.position);
+  const auto dependent = tasks_.find(edge.dependent);
+  if (dependent == tasks_.end() || dependent->second.sequence != edge.sequence) {
+    complain(fmt::format("{}there is no task {} of that sequence", place, edge.dependent.view()));
+  }
+  if (!edge.met && !edge.missing && !edge.gone && !tasks_.contains(edge.target)) {
+    complain(fmt::format("{}there is no task {} to wait for", place, edge.target.view()));
+  }
+}
+
+void References::see(const engine::ClaimRow& claim) {
+  claims_.insert(claim.number);
+  claim_ids_.insert(claim.id);
+}
+
+void References::see(const engine::MemberRow& member) {
+  const auto place = fmt::format("table claim_tasks, fence {}: ", member.fence);
+  if (!claims_.contains(member.claim)) {
+    complain(fmt::format("{}there is no claim {}", place, member.claim));
+  }
+  if (member.fence > meta_.fence) {
+    complain(fmt::format("{}is above the last one given out, {}", place, meta_.fence));
+  }
+  if (member.hold != engine::Hold::kHeld) return;
+  const auto task = tasks_.find(member.task);
+  if (task == tasks_.end() || task->second.state != State::kStarted ||
+      task->second.fence != member.fence) {
+    complain(fmt::format("{}task {} is not running under it", place, member.task.view()));
+  } else {
+    task->second.held = true;
+  }
+}
+
+void References::see(const engine::ScheduleRow& schedule) {
+  if (schedule.spec.cron.empty()) return;
+  if (!Cron::parse(schedule.spec.cron) || !TimeZone::find(schedule.spec.time_zone)) {
+    complain(
+        fmt::format("table schedules, name {}, column spec: names a time that this program "
+                    "does not know",
+                    schedule.name));
+  }
+}
+
+std::vector<std::string> References::problems() && {
+  for (const auto& [id, task] : tasks_) {
+    if (task.state == State::kStarted && !task.held) {
+      complain(
+          fmt::format("table tasks, sequence {}, column claim_id: the task is STARTED, and no "
+                      "claim holds it",
+                      task.sequence));
+    }
+  }
+  return std::move(problems_);
+}
+
+}  // namespace retsu::embedded

@@ -1,0 +1,35 @@
+// The files of a store's directory.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/sqlite.h"
+#include "model/error.h"
+
+namespace retsu::embedded {
+
+inline constexpr const char* kDatabaseFile = "/retsu.db";
+inline constexpr const char* kLockFile = "/lock";
+inline constexpr const char* kBallastFile = "/ballast";
+
+// Told now and then what is being done and how far it is; `whole` 0: nobody knows.
+using OnProgress =
+    std::function<void(const std::string& what, std::int64_t done, std::int64_t whole)>;
+
+bool has_store(const std::string& directory);
+
+// What SQLite said, for the people who own the store.
+Error store_error(const std::string& directory, const sqlite::Failure& failure);
+
+// A connection that only reads, also while another process has the store open: then it may lag
+// behind that one's answers by nothing, as they are given after the commit.
+sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path);
+
+// Returns when the bytes of the file, or the names in the directory, are on the disk.
+Status sync_path(const std::string& path);
+
+// The bytes of the file; 0: there is none.
+std::int64_t file_bytes(const std::string& path);
+
+}  // namespace retsu::embedded

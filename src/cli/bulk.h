@@ -1,0 +1,54 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+#include "broker/codec.h"
+#include "cli/options.h"
+#include "cli/session.h"
+
+namespace retsu::cli {
+
+// Something done to all tasks that match.
+struct BulkOptions {
+  FilterOptions filter;
+  std::optional<std::int64_t> expect;
+  bool dry_run = false;
+
+  void add_to(CLI::App& app) {
+    filter.add_to(app);
+    auto* number = app.add_option("--expect", expect,
+                                  "How many match; if another number does, nothing is done")
+                       ->type_name("N");
+    app.add_flag("--dry-run", dry_run, "Only tell how many match")->excludes(number);
+  }
+};
+
+template <class Op>
+Result<int> do_bulk(Session& session, const BulkOptions& options, std::string_view done) {
+  if (!options.expect && !options.dry_run) {
+    return refuse(ErrorCode::kInvalid,
+                  "say how many tasks you expect with --expect N; --dry-run tells the number");
+  }
+  const auto filter = options.filter.read();
+  if (!filter) return tl::unexpected(filter.error());
+  Op op;
+  op.filter = *filter;
+  op.expect = options.expect;
+  op.dry_run = options.dry_run;
+  const auto reply = session.ask(std::move(op));
+  if (!reply) return tl::unexpected(reply.error());
+  Screen& screen = session.screen();
+  if (screen.json()) {
+    screen.line(to_json(Reply(*reply)));
+  } else if (options.dry_run) {
+    screen.line(fmt::format("{} match; to go on: --expect {}", reply->matched, reply->matched));
+  } else {
+    screen.line(fmt::format("{} of {} {}", reply->changed, reply->matched, done));
+  }
+  return 0;
+}
+
+}  // namespace retsu::cli

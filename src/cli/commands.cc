@@ -1,0 +1,80 @@
+#include "cli/commands.h"
+
+namespace retsu::cli {
+namespace {
+
+using enum Group;
+
+constexpr CommandRow kCommands[] = {
+    {"push", kWork, "Put tasks into the queue",
+     "retsu push --queue mail --user ann '{\"to\":\"bob\"}'\n"
+     "retsu push --file tasks.ndjson",
+     add_push},
+    {"claim", kWork, "Take tasks, for a script that runs them",
+     "retsu claim --queue mail --max 10 --lease 5m --json", add_claim},
+    {"settle", kWork, "Say how the tasks of a claim ended",
+     "retsu settle CLAIM --all --outcome finish\n"
+     "retsu settle CLAIM TASK --outcome fail --error 'no answer' --retry-after 30s",
+     add_settle},
+    {"claims", kWork, "List the claims that hold tasks", "retsu claims", add_claims},
+    {"release", kWork, "Put back the tasks of claims",
+     "retsu release CLAIM\n"
+     "retsu release --older-than 1h",
+     add_release},
+
+    {"tasks", kLook, "List tasks, the newest first", "retsu tasks --state FAILED --queue mail",
+     add_tasks},
+    {"show", kLook, "Tell all about a task", "retsu show TASK --wait 30s", add_show},
+    {"why", kLook, "Tell why a task is not running", "retsu why TASK", add_why},
+    {"graph", kLook, "Draw what a task waits for, and what waits for it", "retsu graph TASK",
+     add_graph},
+    {"queues", kLook, "List queues, or tell all about one", "retsu queues\nretsu queues mail",
+     add_queues},
+    {"users", kLook, "List users with their shares and waits", "retsu users --queue mail",
+     add_users},
+    {"stats", kLook, "Count everything", "retsu stats", add_stats},
+
+    {"cancel", kRepair, "Cancel tasks, by id or by filter",
+     "retsu cancel TASK\n"
+     "retsu cancel --queue mail --state QUEUED --dry-run",
+     add_cancel},
+    {"retry", kRepair, "Run FAILED or CANCELED tasks again",
+     "retsu retry TASK\n"
+     "retsu retry --queue mail --expect 12",
+     add_retry},
+    {"front", kRepair, "Move waiting tasks to the front of their user's line", "retsu front TASK",
+     add_front},
+    {"dead", kRepair, "List dead letters, or count them by error",
+     "retsu dead --queue mail\n"
+     "retsu dead --group error",
+     add_dead},
+    {"dead redrive", kRepair, "Run dead letters again",
+     "retsu dead redrive --queue mail --expect 12", add_dead_redrive},
+    {"dead purge", kRepair, "Remove dead letters for good",
+     "retsu dead purge --q timeout --dry-run", add_dead_purge},
+
+    {"queue set", kPace, "Change the policy of a queue",
+     "retsu queue set mail concurrency=4 retry.base_ms=500 rate.limit=10 rate.per_ms=1s",
+     add_queue_set},
+    {"pause", kPace, "Stop handing out tasks of queues", "retsu pause mail", add_pause},
+    {"resume", kPace, "Go on handing them out", "retsu resume mail", add_resume},
+
+    {"backup", kKeep, "Copy the store, also while it is in use", "retsu backup /backups/monday",
+     add_backup},
+    {"restore", kKeep, "Put back a backup", "retsu restore /backups/monday --at ./queue --force",
+     add_restore},
+    {"verify", kKeep, "Check every page, group and row of the store", "retsu verify", add_verify},
+
+    {"bench", kProgram, "Measure whole lifecycles on a store of its own",
+     "retsu bench --tasks 100000 --batch 100", add_bench},
+    {"completion", kProgram, "Print a completion script for a shell",
+     "retsu completion bash > /etc/bash_completion.d/retsu", add_completion},
+    {"help", kProgram, "Explain a command", "retsu help push", add_help},
+    {"version", kProgram, "Print the version", "retsu version", add_version},
+};
+
+}  // namespace
+
+std::span<const CommandRow> commands() { return kCommands; }
+
+}  // namespace retsu::cli

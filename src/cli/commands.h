@@ -1,0 +1,71 @@
+// The table of commands, from which the parser, the help, the completions and the manual are made.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "model/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace retsu::cli {
+
+class Session;
+
+// What a command does once the command line has been read. Answers the exit status.
+using Action = std::function<Result<int>(Session&)>;
+
+enum class Group : std::uint8_t { kWork, kLook, kRepair, kPace, kKeep, kProgram };
+constexpr auto names_of(std::type_identity<Group>) {
+  using enum Group;
+  return std::to_array<Named<Group>>({{"Work", kWork},
+                                      {"Look", kLook},
+                                      {"Repair", kRepair},
+                                      {"Pace", kPace},
+                                      {"Keep safe", kKeep},
+                                      {"The program", kProgram}});
+}
+
+struct CommandRow {
+  std::string_view name;  // as it is typed; `dead redrive` is a command of `dead`
+  Group group;
+  std::string_view summary;
+  std::string_view example;      // command lines, one a line
+  Action (*add)(CLI::App& app);  // adds its options; the action owns what they are read into
+};
+
+std::span<const CommandRow> commands();
+
+Action add_push(CLI::App& app);
+Action add_claim(CLI::App& app);
+Action add_settle(CLI::App& app);
+Action add_claims(CLI::App& app);
+Action add_release(CLI::App& app);
+Action add_tasks(CLI::App& app);
+Action add_show(CLI::App& app);
+Action add_why(CLI::App& app);
+Action add_graph(CLI::App& app);
+Action add_queues(CLI::App& app);
+Action add_users(CLI::App& app);
+Action add_stats(CLI::App& app);
+Action add_cancel(CLI::App& app);
+Action add_retry(CLI::App& app);
+Action add_front(CLI::App& app);
+Action add_dead(CLI::App& app);
+Action add_dead_redrive(CLI::App& app);
+Action add_dead_purge(CLI::App& app);
+Action add_queue_set(CLI::App& app);
+Action add_pause(CLI::App& app);
+Action add_resume(CLI::App& app);
+Action add_backup(CLI::App& app);
+Action add_restore(CLI::App& app);
+Action add_verify(CLI::App& app);
+Action add_bench(CLI::App& app);
+Action add_completion(CLI::App& app);
+Action add_help(CLI::App& app);
+Action add_version(CLI::App& app);
+
+}  // namespace retsu::cli

@@ -1,0 +1,46 @@
+// What several commands have in common on their command lines.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/task_operations.h"
+
+namespace retsu::cli {
+
+// An option that may be given again and again, with one value each time.
+inline CLI::Option* add_list(CLI::App& app, const std::string& name,
+                             std::vector<std::string>& values, const std::string& help) {
+  return app.add_option(name, values, help)->allow_extra_args(false);
+}
+
+// Which tasks, as they were typed.
+struct FilterOptions {
+  std::string state;
+  std::string queue;
+  std::string user;
+  std::string type;
+  std::string tag;
+  std::string unique;
+  std::string waits_for;
+  std::string q;
+  std::string since;
+  std::string until;
+
+  void add_to(CLI::App& app);
+  [[nodiscard]] bool given() const;
+  [[nodiscard]] Result<Filter> read() const;
+};
+
+// How many of a list.
+struct ListOptions {
+  std::int64_t limit = 100;
+  bool all = false;
+
+  void add_to(CLI::App& app);
+};
+
+}  // namespace retsu::cli
