@@ -14,7 +14,10 @@ namespace retsu {
 
 // An immutable string shared by reference count. A handle is 8 bytes and the bytes are one
 // allocation, so a payload travels from the socket through the engine to a worker without being
-// copied. Handles may be copied and dropped on any thread. At most 4 GiB.
+// copied. Handles may be copied and dropped on any thread. At most 2 GiB.
+//
+// A parked text knows its size and a key under which its bytes are kept elsewhere; it has none
+// itself.
 class Text {
  public:
   Text() = default;
@@ -37,23 +40,40 @@ class Text {
     }
   }
 
+  static Text parked(std::size_t size, std::uint64_t key) {
+    Text made(std::string_view(reinterpret_cast<const char*>(&key), sizeof key));
+    made.block_->size = static_cast<std::uint32_t>(size) | kParked;
+    return made;
+  }
+  [[nodiscard]] bool is_parked() const noexcept { return block_ && (block_->size & kParked) != 0; }
+  [[nodiscard]] std::uint64_t key() const noexcept {  // of a parked one
+    std::uint64_t key = 0;
+    std::memcpy(&key, block_ + 1, sizeof key);
+    return key;
+  }
+
   [[nodiscard]] std::string_view view() const noexcept {
-    return block_ ? std::string_view(reinterpret_cast<const char*>(block_ + 1), block_->size)
-                  : std::string_view();
+    return block_ && !is_parked()
+               ? std::string_view(reinterpret_cast<const char*>(block_ + 1), block_->size)
+               : std::string_view();
   }
   operator std::string_view() const noexcept { return view(); }  // NOLINT
   [[nodiscard]] std::string str() const { return std::string(view()); }
-  [[nodiscard]] std::size_t size() const noexcept { return block_ ? block_->size : 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return block_ ? block_->size & ~kParked : 0; }
   [[nodiscard]] bool empty() const noexcept { return block_ == nullptr; }
 
   friend bool operator==(const Text& a, const Text& b) noexcept {
-    return a.block_ == b.block_ || a.view() == b.view();
+    if (a.block_ == b.block_) return true;
+    if (a.size() != b.size() || a.is_parked() != b.is_parked()) return false;
+    return a.is_parked() ? a.key() == b.key() : a.view() == b.view();
   }
   friend std::strong_ordering operator<=>(const Text& a, const Text& b) noexcept {
     return a.view() <=> b.view();
   }
 
  private:
+  static constexpr std::uint32_t kParked = std::uint32_t{1} << 31;
+
   struct Block {
     std::atomic<std::uint32_t> references{1};
     std::uint32_t size = 0;
@@ -73,6 +93,11 @@ class Text {
 // A JSON value as text. Empty: none at all, which is not the same as null.
 struct Json : Text {
   using Text::Text;
+  static Json parked(std::size_t size, std::uint64_t key) {
+    Json made;
+    static_cast<Text&>(made) = Text::parked(size, key);
+    return made;
+  }
 };
 
 }  // namespace retsu

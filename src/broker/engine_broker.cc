@@ -241,6 +241,7 @@ void EngineBroker::apply(Request request) {
   if (full_ && adds(request.command)) return refuse(request, storage_full());
   if (search(request)) return;
   Result<Reply> reply = request.found ? page_of(request) : engine_->apply(request.command, now());
+  if (has_lost_payload()) return refuse(request, payload_lost());
   take_changes();
   const std::int64_t wait_ms = patience(request.command);
   if (wait_ms > 0 && is_worth_waiting(reply)) {
@@ -308,6 +309,14 @@ void EngineBroker::remember(const Request& request, const Reply& reply) {
   take_changes();
 }
 
+// Then the command has not happened.
+bool EngineBroker::has_lost_payload() {
+  if (!keeper_ || !keeper_->lost_payload()) return false;
+  engine_->undo(engine_->take_changes());
+  look_again_ = Steady::now();
+  return true;
+}
+
 // One call goes only so far with cascades and housekeeping.
 void EngineBroker::catch_up() {
   const TimePoint time = now();
@@ -364,6 +373,10 @@ bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string, std::less<
   }
   if (!worth_trying) return false;
   Result<Reply> reply = engine_->apply(request.command, engine_->now());
+  if (has_lost_payload()) {
+    refuse(request, payload_lost());
+    return true;
+  }
   take_changes();
   std::erase_if(open, [&](const std::string& queue) { return !engine_->claimable(queue); });
   if (!over && is_worth_waiting(reply)) {

@@ -88,6 +88,7 @@ class EngineBroker : public Broker {
   void apply(Request request);
   bool search(Request& request);
   Result<Reply> page_of(const Request& request);
+  bool has_lost_payload();
   std::optional<Answer> earlier_answer(const Request& request);
   void remember(const Request& request, const Reply& reply);
   void wait(Request request, const Result<Reply>& reply);

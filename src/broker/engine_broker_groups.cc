@@ -44,7 +44,7 @@ void EngineBroker::land(Keeper::Kept kept) {
   Group group = *std::exchange(in_flight_, std::nullopt);
   if (kept == Keeper::Kept::kFull) return do_without_growth(std::move(group));
   if (kept == Keeper::Kept::kUnknown) return lose_track(std::move(group));
-  keeper_->kept(std::move(group.changes));
+  keeper_->kept(*engine_, std::move(group.changes));
   // Under load it folds as it goes; the rest waits for a quiet moment.
   if (!full_ && searching_.empty()) look_again_ = Steady::now() + kTidyAfter;
   deliver(std::move(group));
@@ -126,7 +126,7 @@ void EngineBroker::tidy() {
   look_again_ = Steady::time_point::max();
   if (!engine_) return reopen();
   if (full_ && keeper_->has_room()) full_ = false;
-  const auto again = full_ ? kLookForRoomEvery : keeper_->tidy();
+  const auto again = full_ ? kLookForRoomEvery : keeper_->tidy(*engine_);
   if (!keeper_->works()) return reopen();
   if (again != Keeper::kNoWork) look_again_ = Steady::now() + again;
 }

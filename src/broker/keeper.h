@@ -25,7 +25,7 @@ class Keeper {
   };
   virtual void prepare(const engine::Changes& group) = 0;
   virtual Kept commit() = 0;
-  virtual void kept(engine::Changes group) = 0;
+  virtual void kept(Engine& engine, engine::Changes group) = 0;
 
   // Finds the tasks of a list without the engine, whose own way is to look at every task. False: it
   // cannot, or not better. Else `done` is called once, later, on any thread.
@@ -44,12 +44,16 @@ class Keeper {
   // Whether there is room again after kFull. Asked now and then.
   virtual bool has_room() = 0;
 
+  // A payload that was parked could not be had: what the engine made of it is not to be trusted,
+  // and works() is false.
+  [[nodiscard]] virtual bool lost_payload() const { return false; }
+
   // False: only reopen() helps.
   [[nodiscard]] virtual bool works() const = 0;
 
   // A slice of work that can wait. When to come again; kNoWork: not before the next group.
   static constexpr std::chrono::milliseconds kNoWork = std::chrono::milliseconds::max();
-  virtual std::chrono::milliseconds tidy() = 0;
+  virtual std::chrono::milliseconds tidy(Engine& engine) = 0;
 };
 
 }  // namespace retsu

@@ -25,6 +25,12 @@ inline Error outcome_unknown() {
           "the store failed while this was being kept: it may have been done or not; ask again"};
 }
 
+inline Error payload_lost() {
+  return {ErrorCode::kUnavailable,
+          "the store cannot be read at the moment; nothing was done",
+          {},
+          Millis(kSecond)};
+}
 inline Error key_mismatch() {
   return {ErrorCode::kIdempotencyMismatch,
           "this idempotency key was used for something else: take a new one"};

@@ -148,7 +148,7 @@ ClaimedTask claimed(const Tables& tables, const TaskNode& task) {
   made.user = task.line().user.str();
   made.type = task.row.type.str();
   made.priority = {task.row.priority};
-  made.payload = task.row.payload;
+  made.payload = tables.payload(task);
   made.fence = run.fence;
   made.attempt = run.attempts;
   made.max_attempts = max_attempts(task);

@@ -121,6 +121,14 @@ std::vector<Task> Engine::view_matching(const std::vector<std::string>& ids,
   return engine::view_matching(*tables_, ids, filter);
 }
 
+void Engine::set_payload_source(std::function<Json(engine::Sequence)> source) {
+  tables_->set_payload_source(std::move(source));
+}
+std::int64_t Engine::payload_bytes() const { return tables_->payload_bytes(); }
+void Engine::park_payload(std::string_view id, engine::Sequence sequence) {
+  tables_->park_payload(id, sequence);
+}
+
 const engine::KeyRow* Engine::answer_to(std::string_view caller, std::string_view operation,
                                         std::string_view key) const {
   const auto found = tables_->keys().find(engine::KeyId{caller, operation, key});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,6 +39,11 @@ class Engine {
   // Those of the named tasks that are there and match, in this order.
   [[nodiscard]] std::vector<Task> view_matching(const std::vector<std::string>& ids,
                                                 const Filter& filter) const;
+
+  // Payloads may be parked, and are then had from the source when they are needed.
+  void set_payload_source(std::function<Json(engine::Sequence)> source);
+  [[nodiscard]] std::int64_t payload_bytes() const;  // in memory
+  void park_payload(std::string_view id, engine::Sequence sequence);
 
   // What a key was answered, as long as that is remembered.
   [[nodiscard]] const engine::KeyRow* answer_to(std::string_view caller, std::string_view operation,

@@ -35,7 +35,7 @@ Task view(const Tables& tables, const TaskNode& task) {
   made.user = task.line().user.str();
   made.type = row.type.str();
   made.priority = {row.priority};
-  made.payload = row.payload;
+  made.payload = tables.payload(task);
   made.attempts = run.attempts;
   made.max_attempts = max_attempts(task);
   made.created_at = row.created_at;
@@ -90,7 +90,7 @@ bool matches(const Tables& tables, const TaskNode& task, const Filter& filter) {
     if (edge == nullptr || edge->met) return false;
   }
   if (filter.q.empty()) return true;
-  return contains(row.payload, filter.q) || contains(task.run().error, filter.q) ||
+  return contains(tables.payload(task), filter.q) || contains(task.run().error, filter.q) ||
          contains(row.id, filter.q) || std::ranges::any_of(options.tags, [&](const auto& tag) {
            return contains(tag, filter.q);
          });

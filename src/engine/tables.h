@@ -3,6 +3,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered_map.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -92,6 +93,16 @@ class Tables {
   }
   void remove_task(TaskNode& task);
   Text shared_type(std::string_view type);  // the same bytes for the same type
+
+  // Payloads that are in memory, and those that are not. A task whose payload has been parked
+  // behaves as before; whoever needs the payload gets it from the source.
+  using PayloadSource = std::function<Json(Sequence)>;
+  void set_payload_source(PayloadSource source) { payload_source_ = std::move(source); }
+  [[nodiscard]] Json payload(const TaskNode& task) const {
+    return task.row.payload.is_parked() ? payload_source_(task.row.sequence) : task.row.payload;
+  }
+  [[nodiscard]] std::int64_t payload_bytes() const { return payload_bytes_; }  // in memory
+  void park_payload(std::string_view id, Sequence sequence);
 
   // References between tasks.
   [[nodiscard]] const Edges& edges(const TaskNode& dependent) const;
@@ -221,6 +232,8 @@ class Tables {
   boost::unordered_flat_map<std::string_view, boost::intrusive_ptr<Queue>> queues_;
   std::map<std::pair<std::string, std::string>, UserSettings> settings_;  // by user, queue
 
+  PayloadSource payload_source_;
+  std::int64_t payload_bytes_ = 0;
   Slab<TaskNode> slab_;
   IdIndex ids_;
   std::array<std::int64_t, kStates> states_{};

@@ -73,6 +73,9 @@ void Tables::replace(TaskNode& task, TaskRow row) {
 }
 
 void Tables::index(TaskNode& task, int by) {
+  if (!task.row.payload.is_parked()) {
+    payload_bytes_ += by * static_cast<std::int64_t>(task.row.payload.size());
+  }
   Line& line = task.line();
   Queue& queue = *line.queue;
   const TaskRow& row = task.row;
@@ -101,6 +104,14 @@ void Tables::index(TaskNode& task, int by) {
     by > 0 ? void(unique_.emplace(key, &task)) : void(unique_.erase(key));
   }
   index_order(task, by);
+}
+
+void Tables::park_payload(std::string_view id, Sequence sequence) {
+  TaskNode* task = find_task(id);
+  if (task == nullptr || task->row.sequence != sequence || task->row.payload.is_parked()) return;
+  const std::size_t size = task->row.payload.size();
+  payload_bytes_ -= static_cast<std::int64_t>(size);
+  task->row.payload = Json::parked(size, sequence);
 }
 
 void Tables::index_order(TaskNode& task, int by) {

@@ -75,9 +75,10 @@ class RestartingBroker final : public Broker {
   std::unique_ptr<EmbeddedBroker> broker_;
 };
 
-// Lists come from the tables, however few tasks there are.
+// Lists and payloads come from the tables, however few tasks there are.
 inline embedded::StoreSettings from_tables(embedded::StoreSettings settings) {
   settings.searched_tasks = 0;
+  settings.payload_bytes = 0;
   return settings;
 }
 

@@ -110,7 +110,7 @@ Life life_of(std::uint64_t runs, std::size_t length) {
 }
 
 TEST(RandomCommands, TakeEveryRowOfTheTable) {
-  const Life life = life_of(20, 1'000);
+  const Life life = life_of(40, 1'000);
   for (const Transition& row : kTransitions) {
     // A canceled task has lost its references, so nothing blocks it.
     if (row.from == State::kCanceled && row.event == Event::kRedriveBlocked) continue;
@@ -120,14 +120,14 @@ TEST(RandomCommands, TakeEveryRowOfTheTable) {
 }
 
 TEST(RandomCommands, SucceedWithEveryOperation) {
-  const Life life = life_of(20, 1'000);
+  const Life life = life_of(40, 1'000);
   for (const Operation& operation : kOperations) {
     EXPECT_TRUE(life.done.contains(operation.name)) << operation.name;
   }
 }
 
 TEST(RandomCommands, AreRefusedForEveryReasonThatAQueueHas) {
-  const Life life = life_of(20, 1'000);
+  const Life life = life_of(40, 1'000);
   for (const char* code : {"invalid", "not_found", "invalid_transition", "stale_claim", "conflict",
                            "dependency_cycle", "unknown_dependency", "overloaded", "draining"}) {
     EXPECT_TRUE(life.refused.contains(code)) << code;

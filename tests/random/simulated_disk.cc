@@ -127,6 +127,7 @@ struct DiskMethods {
       if (file.writer != 0 && !mine) return SQLITE_BUSY;
       file.writer = level == SQLITE_LOCK_RESERVED ? 1 : 2;
       if (level == SQLITE_LOCK_EXCLUSIVE) {
+        of.lock = SQLITE_LOCK_PENDING;
         if (file.readers > 1) return SQLITE_BUSY;
         file.writer = 3;
       }

@@ -23,7 +23,11 @@ void Fold::add(engine::Changes changes) {
   for (engine::AnyChange& change : changes) std::visit(note, change);
 }
 
-void Fold::commit() {
+void Fold::commit(const std::function<void(const engine::TaskRow&)>& visit) {
+  auto& tasks = std::get<Rows<engine::TaskRow>>(rows_);
+  for (std::size_t i = tasks.committed; visit && i < tasks.next; ++i) {
+    if (tasks.old[i].second) visit(*tasks.old[i].second);
+  }
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
     rows.committed = rows.next;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -32,7 +33,8 @@ class Fold {
   // when the transaction is committed; if it is not, roll_back().
   template <class Enough>
   sqlite::Done write(Enough enough);
-  void commit();
+  // visit(task) for each task that the tables have now and that is as it was.
+  void commit(const std::function<void(const engine::TaskRow&)>& visit = {});
   void roll_back();
 
   [[nodiscard]] std::size_t left() const { return left_; }  // of the old generation

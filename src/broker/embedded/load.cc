@@ -48,7 +48,7 @@ sqlite::Done Loader::read_journal() {
   return {};
 }
 
-sqlite::Done load(Loader& loader, Engine& engine, Fold* fold) {
+sqlite::Done load(Loader& loader, Engine& engine, Fold* fold, std::size_t payload_bytes) {
   engine::Changes ready;
   const auto restore = [&] {
     engine.restore(ready);
@@ -59,6 +59,11 @@ sqlite::Done load(Loader& loader, Engine& engine, Fold* fold) {
         [&]<class Row>(std::optional<Row> row, const Key<Row>& key, bool from_journal) {
           if (fold != nullptr && from_journal) fold->set<Row>(key, row);
           if (!row) return;
+          if constexpr (std::is_same_v<Row, engine::TaskRow>) {
+            if (!from_journal && static_cast<std::size_t>(engine.payload_bytes()) > payload_bytes) {
+              row->payload = Json::parked(row->payload.size(), row->sequence);
+            }
+          }
           ready.push_back(making(engine, std::move(*row)));
           if (ready.size() >= kRestoredAtOnce) restore();
         });

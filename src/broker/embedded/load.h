@@ -67,8 +67,9 @@ class Loader {
 };
 
 // All rows into an empty engine. What the journal has of them, and the tables have not, goes into
-// the fold too, if there is one.
-sqlite::Done load(Loader& loader, Engine& engine, Fold* fold = nullptr);
+// the fold too, if there is one. Payloads beyond so many bytes are parked.
+sqlite::Done load(Loader& loader, Engine& engine, Fold* fold = nullptr,
+                  std::size_t payload_bytes = SIZE_MAX);
 
 template <class Row, class Visit>
 sqlite::Done Loader::read_kind(Visit& visit) {

@@ -52,7 +52,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
 
 Store::~Store() {
   reader_.reset();
-  while (tidy() == kSoon) continue;
+  while (tidy(nullptr) == kSoon) continue;
 }
 
 Status Store::connect() {
@@ -91,6 +91,8 @@ Status Store::connect() {
 Status Store::reopen(Engine& engine) {
   fold_ = Fold();
   reader_.reset();
+  payloads_.reset();
+  lost_payload_ = false;
   connection_.reset();
   for (Search& search : std::exchange(searches_, {})) {
     search.done(retsu::refuse(ErrorCode::kUnavailable, "the store is being read anew: ask again"));
@@ -107,13 +109,40 @@ Status Store::reopen(Engine& engine) {
 
 Status Store::load(Engine& engine) {
   Loader loader(connection_->database, engine);
-  if (auto done = embedded::load(loader, engine, &fold_); !done) {
+  if (auto done = embedded::load(loader, engine, &fold_, settings_.payload_bytes); !done) {
     return tl::unexpected(store_error(directory_, done.error()));
   }
   first_group_ = loader.first_group();
   next_group_ = loader.next_group();
   young_bytes_ = loader.journal_bytes();
   folding_until_ = folded_until_ = first_group_ - 1;
+  engine.set_payload_source([this](engine::Sequence sequence) { return payload(sequence); });
+  return {};
+}
+
+Json Store::payload(engine::Sequence sequence) {
+  const auto read = [&]() -> sqlite::Outcome<Json> {
+    if (!payloads_) {
+      auto database = sqlite::Database::open(
+          directory_ + "/retsu.db", SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, settings_.vfs);
+      if (!database) return tl::unexpected(database.error());
+      auto select = database->prepare("SELECT payload FROM tasks WHERE sequence = ?");
+      if (!select) return tl::unexpected(select.error());
+      payloads_.emplace(Payloads{std::move(*database), std::move(*select)});
+    }
+    sqlite::Statement& select = payloads_->select;
+    select.bind(1, static_cast<std::int64_t>(sequence));
+    const auto row = select.step();
+    if (!row) return tl::unexpected(row.error());
+    if (!*row) return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, "a row is missing"});
+    Json payload(select.text(0));
+    select.reset();
+    return payload;
+  };
+  auto payload = read();
+  if (payload) return *std::move(payload);
+  payloads_.reset();
+  lost_payload_ = true;
   return {};
 }
 
@@ -144,12 +173,12 @@ void Store::carry_over_log() {
   database.carry_over_log(true);
 }
 
-void Store::kept(engine::Changes group) {
+void Store::kept(Engine& engine, engine::Changes group) {
   ++next_group_;
   young_bytes_ += group_.size();
   ++figures_->groups;
   figures_->journal_bytes += group_.size();
-  fold_committed();
+  fold_committed(&engine);
   fold_.add(std::move(group));
 }
 
@@ -205,8 +234,14 @@ void Store::turn() {
   turned_rows_ = fold_.left();
 }
 
-void Store::fold_committed() {
-  fold_.commit();
+void Store::fold_committed(Engine* engine) {
+  // What the tables have now need not be in memory.
+  fold_.commit([&](const engine::TaskRow& task) {
+    if (engine != nullptr &&
+        engine->payload_bytes() > static_cast<std::int64_t>(settings_.payload_bytes)) {
+      engine->park_payload(task.id, task.sequence);
+    }
+  });
   if (fold_.left() == 0) folded_until_ = folding_until_;
   begin_searches();
 }
@@ -227,7 +262,7 @@ Store::Kept Store::failed(const sqlite::Failure& failure) {
   return Kept::kUnknown;
 }
 
-std::chrono::milliseconds Store::tidy() {
+std::chrono::milliseconds Store::tidy(Engine* engine) {
   if (!connection_) return kNoWork;
   if (fold_.left() == 0 && first_group_ > folded_until_) {
     if (!fold_.has_young()) return kNoWork;
@@ -243,7 +278,7 @@ std::chrono::milliseconds Store::tidy() {
     return std::chrono::seconds(1);
   }
   carry_over_log();
-  fold_committed();
+  fold_committed(engine);
   return kSoon;
 }
 

@@ -18,6 +18,8 @@ namespace retsu::embedded {
 struct StoreSettings {
   std::size_t journal_bytes = std::size_t{32} << 20;  // then it is folded into the tables
   std::size_t ballast_bytes = std::size_t{16} << 20;  // given up when the disk is full
+  std::size_t payload_bytes = std::size_t{256}
+                              << 20;   // in memory, about; the rest is read when needed
   std::size_t searched_tasks = 2'000;  // more than so many are not listed by the engine
   const char* vfs = nullptr;           // SQLite's file system, for tests
 };
@@ -49,12 +51,13 @@ class Store final : public Keeper {
 
   void prepare(const engine::Changes& group) override;
   Kept commit() override;
-  void kept(engine::Changes group) override;
+  void kept(Engine& engine, engine::Changes group) override;
   bool search(const ListTasks& list, std::size_t tasks, Done done) override;
   Status reopen(Engine& engine) override;
   bool has_room() override;
-  [[nodiscard]] bool works() const override { return connection_ != nullptr; }
-  std::chrono::milliseconds tidy() override;
+  [[nodiscard]] bool works() const override { return connection_ != nullptr && !lost_payload_; }
+  [[nodiscard]] bool lost_payload() const override { return lost_payload_; }
+  std::chrono::milliseconds tidy(Engine& engine) override { return tidy(&engine); }
 
   [[nodiscard]] std::shared_ptr<const StoreFigures> figures() const { return figures_; }
 
@@ -69,7 +72,9 @@ class Store final : public Keeper {
   template <class Enough>
   sqlite::Done fold(Enough enough);
   void turn();
-  void fold_committed();
+  std::chrono::milliseconds tidy(Engine* engine);
+  void fold_committed(Engine* engine);
+  Json payload(engine::Sequence sequence);
   void begin_searches();
   void carry_over_log();
   bool give_up_ballast();
@@ -87,7 +92,14 @@ class Store final : public Keeper {
     sqlite::Statement add_group;
     sqlite::Statement drop_group;
   };
+  // For payloads, while the other one may be committing.
+  struct Payloads {
+    sqlite::Database database;
+    sqlite::Statement select;
+  };
   std::unique_ptr<Connection> connection_;  // none: it failed
+  std::optional<Payloads> payloads_;
+  bool lost_payload_ = false;
 
   Fold fold_;
   std::string group_;              // to be committed

@@ -70,7 +70,8 @@ class Binder {
     } else if constexpr (std::is_integral_v<T>) {
       statement_.bind(++place_, static_cast<std::int64_t>(value));
     } else if constexpr (std::is_base_of_v<Text, T>) {
-      value.empty() ? statement_.bind_null(++place_) : statement_.bind(++place_, value.view());
+      value.view().empty() ? statement_.bind_null(++place_)
+                           : statement_.bind(++place_, value.view());
     } else if constexpr (std::is_same_v<T, std::string>) {
       statement_.bind(++place_, std::string_view(value));
     } else if constexpr (std::is_same_v<T, engine::Waits> || kIsArray<T>) {
@@ -190,9 +191,17 @@ class Table {
     const std::vector<std::string> columns = columns_of<Row>();
     const auto first = columns.begin();
     const std::vector<std::string> keys(first, first + Kind<Row>::kKeys);
-    const std::string put =
-        fmt::format("INSERT OR REPLACE INTO {} ({}) VALUES (?{})", Kind<Row>::kTable,
-                    fmt::join(columns, ", "), repeated(", ?", columns.size() - 1));
+    // A payload that is parked is there already.
+    std::vector<std::string> changes;
+    for (auto column = first + Kind<Row>::kKeys; column != columns.end(); ++column) {
+      changes.push_back(*column == "payload"
+                            ? std::string("payload = coalesce(excluded.payload, payload)")
+                            : fmt::format("{0} = excluded.{0}", *column));
+    }
+    const std::string put = fmt::format(
+        "INSERT INTO {} ({}) VALUES (?{}) ON CONFLICT ({}) DO UPDATE SET {}", Kind<Row>::kTable,
+        fmt::join(columns, ", "), repeated(", ?", columns.size() - 1), fmt::join(keys, ", "),
+        fmt::join(changes, ", "));
     const std::string remove =
         fmt::format("DELETE FROM {} WHERE {} = ?", Kind<Row>::kTable, fmt::join(keys, " = ? AND "));
     return take(put_, database.prepare(put)).and_then([&] {
