@@ -13,6 +13,7 @@ namespace retsu::bench {
 // another run.
 struct Options {
   std::int64_t most_tasks = 10'000'000;
+  std::int64_t only_batch = 0;  // of the sizes that a suite measures; 0: all
 };
 
 struct Suite {
@@ -24,6 +25,7 @@ struct Suite {
 extern const Suite kEngineSuite;
 extern const Suite kBrokerSuite;
 extern const Suite kEmbeddedSuite;
+extern const Suite kReadersSuite;
 
 // Seconds that `work` takes.
 double seconds(const std::function<void()>& work);

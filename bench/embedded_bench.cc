@@ -61,6 +61,7 @@ void run(const Options& options) {
   fmt::print("{:>6} {:>14} {:>12} {:>10} {:>14} {:>8}\n", "batch", "lifecycles/s", "bytes each",
              "groups", "bare loop/s", "share");
   for (const std::int64_t batch : {1, 10, 100, 1'000}) {
+    if (options.only_batch != 0 && batch != options.only_batch) continue;
     const Load load{.batch = batch, .tasks = batch == 1 ? 4'000 : 400'000};
     const Figure figure = measure(load);
     const double bare =
@@ -69,6 +70,7 @@ void run(const Options& options) {
                figure.bytes / static_cast<std::uint64_t>(load.tasks), figure.groups, bare,
                100 * figure.rate / bare, bar(figure.rate / bare));
   }
+  if (options.only_batch != 0) return;
 
   const std::int64_t most = std::min<std::int64_t>(options.most_tasks, 1'000'000);
   const Figure small = measure({}, most / 100, 10);

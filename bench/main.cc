@@ -36,12 +36,14 @@ std::string count(std::int64_t number) {
 
 namespace {
 
-constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite};
+constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite, &kReadersSuite};
 
 int usage() {
-  fmt::print("usage: ./dev bench [SUITE…] [--tasks N]\n\n");
+  fmt::print("usage: ./dev bench [SUITE…] [--tasks N] [--batch N]\n\n");
   for (const Suite* suite : kSuites) fmt::print("  {:<10} {}\n", suite->name, suite->about);
   fmt::print("\n  --tasks N  the largest backlog, 10,000,000 if not said\n");
+  fmt::print(
+      "  --batch N  batches of this size alone, without the rest of a suite: 1, 10, 100, 1000\n");
   return 2;
 }
 
@@ -54,11 +56,11 @@ int main(int argc, char** argv) {
   std::vector<const Suite*> chosen;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word == "--tasks" && i + 1 < argc) {
+    if ((word == "--tasks" || word == "--batch") && i + 1 < argc) {
+      std::int64_t& option = word == "--tasks" ? options.most_tasks : options.only_batch;
       const char* number = argv[++i];
-      const auto [end, failure] =
-          std::from_chars(number, number + std::strlen(number), options.most_tasks);
-      if (failure != std::errc() || *end != 0 || options.most_tasks < 1'000) return usage();
+      const auto [end, failure] = std::from_chars(number, number + std::strlen(number), option);
+      if (failure != std::errc() || *end != 0 || option < 1) return usage();
       continue;
     }
     const auto* found =

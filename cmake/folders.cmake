@@ -18,6 +18,17 @@ function(retsu_read_layers file)
   set(RETSU_FOLDERS ${folders} PARENT_SCOPE)
 endfunction()
 
+# retsu_folders_below(NAME VARIABLE): sets VARIABLE to NAME and all folders that it may include.
+function(retsu_folders_below name variable)
+  set(found ${name})
+  foreach(dep IN LISTS RETSU_DEPS_${name})
+    retsu_folders_below(${dep} below)
+    list(APPEND found ${below})
+  endforeach()
+  list(REMOVE_DUPLICATES found)
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
 # retsu_folder(NAME DEPS folder...): the library retsu_NAME (retsu::NAME) of src/NAME/**/*.cc, and the executable
 # NAME_test of its *_test.cc. A folder without sources, or not there yet, is a library of nothing.
 function(retsu_folder name)

@@ -83,6 +83,24 @@ class Database {
   // connection, and outlives it or is taken away with a null one.
   void on_tick(const std::function<void()>* tick);
 
+  // From now on the caller carries the log (of WAL mode) over into the file, and SQLite does not.
+  void keep_log() {
+    sqlite3_wal_hook(
+        handle_.get(),
+        [](void* pages, sqlite3*, const char*, int count) {
+          *static_cast<int*>(pages) = count;
+          return SQLITE_OK;
+        },
+        log_pages_.get());
+  }
+  [[nodiscard]] int log_pages() const { return *log_pages_; }  // after the last commit
+  // As far as readers allow. With `from_start`, the log is written over from its beginning next.
+  void carry_over_log(bool from_start) {
+    sqlite3_wal_checkpoint_v2(handle_.get(), nullptr,
+                              from_start ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE,
+                              nullptr, nullptr);
+  }
+
  private:
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
@@ -90,6 +108,7 @@ class Database {
   explicit Database(sqlite3* handle) : handle_(handle) {}
 
   std::unique_ptr<sqlite3, Close> handle_;
+  std::unique_ptr<int> log_pages_ = std::make_unique<int>(0);
 };
 
 }  // namespace retsu::sqlite

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "broker/codec.h"
+#include "broker/refusals.h"
 #include "engine/nodes.h"
 #include "ingest/idempotency.h"
 #include "ingest/prepare.h"
@@ -14,37 +15,9 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-Error shut_down() { return {ErrorCode::kShutdown, "the queue is shutting down: ask again later"}; }
-Error stopped() { return {ErrorCode::kShutdown, "the caller gave up"}; }
-Error too_late() {
-  return {ErrorCode::kDeadline, "the time for this call had passed; nothing was done"};
-}
-
-Error storage_full() {
-  return {ErrorCode::kStorageFull,
-          "the store's disk is full: make room, it goes on by itself",
-          {},
-          Millis(kSecond)};
-}
-Error outcome_unknown() {
-  return {ErrorCode::kOutcomeUnknown,
-          "the store failed while this was being kept: it may have been done or not; ask again"};
-}
-
-Error key_mismatch() {
-  return {ErrorCode::kIdempotencyMismatch,
-          "this idempotency key was used for something else: take a new one"};
-}
-Error too_many_keys() {
-  return {ErrorCode::kOverloaded,
-          "too many idempotency keys are remembered: ask without one, or wait",
-          {},
-          Millis(kMinute)};
-}
-
 constexpr Millis kKeyAge{72 * kHour};
-constexpr auto kTidyAfter = std::chrono::milliseconds(200);
-constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
+constexpr std::size_t kGroupBytes = std::size_t{32} << 20;  // about; one command may have more
+constexpr std::size_t kRowBytes = 100;
 
 std::optional<Error> given_up(const Context& context) {
   if (context.stop.stop_requested()) return stopped();
@@ -68,6 +41,17 @@ bool adds(const Command& command) {
                std::is_same_v<Op, PutQueue> || std::is_same_v<Op, PutUser>;
       },
       command);
+}
+
+// The list of tasks that it asks for, if it does.
+std::optional<ListTasks> list_of(const Command& command) {
+  if (const auto* list = std::get_if<ListTasks>(&command)) return *list;
+  const auto* dead = std::get_if<ListDead>(&command);
+  if (dead == nullptr || dead->group != DeadGroupBy::kNothing) return std::nullopt;
+  if (dead->filter.state && dead->filter.state != State::kFailed) return std::nullopt;
+  ListTasks list{dead->filter, dead->limit, dead->cursor};
+  list.filter.state = State::kFailed;
+  return list;
 }
 
 bool is_worth_waiting(const Result<Reply>& reply) {
@@ -110,8 +94,10 @@ EngineBroker::EngineBroker(Limits limits, Clock clock, std::unique_ptr<Engine> e
     : limits_(limits),
       clock_(std::move(clock)),
       engine_(std::move(engine)),
-      keeper_(std::move(keeper)),
-      owner_([this] { run(); }) {}
+      keeper_(std::move(keeper)) {
+  if (keeper_) committer_ = std::make_unique<Committer>(*keeper_, [this] { poke(); });
+  owner_ = std::thread([this] { run(); });
+}
 
 EngineBroker::~EngineBroker() {
   {
@@ -125,7 +111,12 @@ EngineBroker::~EngineBroker() {
 void EngineBroker::submit(Command command, Context context, Done done) noexcept {
   Request request{std::move(command), std::move(context), std::move(done)};
   if (!uses_key(operation_of(request.command))) request.context.idempotency_key.reset();
-  if (request.context.idempotency_key) request.fingerprint = fingerprint(to_json(request.command));
+  if (const auto& key = request.context.idempotency_key) {
+    request.fingerprint = fingerprint(to_json(request.command));
+    request.valid = validate_key(*key);
+  }
+  if (request.valid) request.valid = validate(request.command, limits_);
+  if (request.valid) request.command = prepare(std::move(request.command), now(), ids_);
   const std::lock_guard lock(mutex_);
   inbox_.push_back(std::move(request));
   wake_.notify_one();
@@ -135,9 +126,11 @@ Subscription EngineBroker::watch(EventFilter filter, EventSink sink) {
   const std::lock_guard lock(watchers_mutex_);
   const std::uint64_t number = ++last_watcher_;
   watchers_.emplace(number, Watcher{std::move(filter), std::move(sink)});
+  watching_ = watchers_.size();
   return Subscription([this, number] {
     const std::lock_guard ending(watchers_mutex_);
     watchers_.erase(number);
+    watching_ = watchers_.size();
   });
 }
 
@@ -157,64 +150,97 @@ TimePoint EngineBroker::now() const {
   return manual_time_;
 }
 
+void EngineBroker::poke() {
+  const std::lock_guard lock(mutex_);
+  poked_ = true;
+  wake_.notify_one();
+}
+
 void EngineBroker::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const Steady::time_point wake_at = wake_time();
-    const auto ready = [&] { return stopping_ || !inbox_.empty() || asked_ != done_ || poked_; };
+    const auto ready = [&] { return stopping_ || !inbox_.empty() || asked_ != heard_ || poked_; };
     if (wake_at == Steady::time_point::max()) {
       wake_.wait(lock, ready);
     } else {
       wake_.wait_until(lock, wake_at, ready);
     }
     poked_ = false;
-    const std::uint64_t asked = asked_;
+    heard_ = asked_;
     std::vector<Request> requests = std::exchange(inbox_, {});
+    for (auto& [number, found] : std::exchange(found_, {})) {
+      auto searching = searching_.extract(number);
+      searching.mapped().found = std::move(found);
+      requests.push_back(std::move(searching.mapped()));
+    }
     lock.unlock();
     work(std::move(requests));
     lock.lock();
-    done_ = asked;
+    if (in_flight_ || !arrived_.empty() || !searching_.empty()) continue;
+    done_ = heard_;
     idle_.notify_all();
   }
   std::vector<Request> rest = std::exchange(inbox_, {});
   lock.unlock();
+  if (in_flight_) land(committer_->wait());
   for (Waiter& waiter : waiters_) refuse(waiter.request, shut_down());
   waiters_.clear();
+  std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
+  for (Request& request : arrived_) refuse(request, shut_down());
+  for (auto& [number, request] : searching_) refuse(request, shut_down());
   for (Request& request : rest) refuse(request, shut_down());
-  if (keeper_ && engine_ && !changes_.empty()) (void)keeper_->keep(changes_);  // the time
-  deliver();
+  // What is still to be kept, and without growth if it must be.
+  for (int tries = 0; tries < 2 && keeper_ && engine_ && !group_.changes.empty(); ++tries) {
+    keeper_->prepare(group_.changes);
+    in_flight_ = next_group();
+    land(keeper_->commit());
+  }
+  for (Served& served : group_.served) {
+    if (served.reply && !group_.changes.empty()) {
+      served.reply = Result<Reply>(tl::unexpected(shut_down()));
+    }
+  }
+  deliver(next_group());
 }
 
 void EngineBroker::work(std::vector<Request> requests) {
-  if (Steady::now() >= look_again_) tidy();
-  for (Request& request : requests) serve(std::move(request));
+  if (in_flight_) {
+    if (const auto kept = committer_->result()) land(*kept);
+  }
+  if (!in_flight_) {
+    if (Steady::now() >= look_again_) tidy();
+    std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
+  }
+  std::ranges::move(requests, std::back_inserter(arrived_));
+  if (Steady::now() < rests_until_) {
+    for (Request& request : std::exchange(arrived_, {})) refuse(request, storage_full());
+    return deliver(next_group());
+  }
+  while (!arrived_.empty() && group_.bytes < kGroupBytes) {
+    Request request = std::move(arrived_.front());
+    arrived_.pop_front();
+    serve(std::move(request));
+  }
   if (engine_) {
     catch_up();
     serve_waiters();
-    keep();
   }
-  deliver();
+  if (!in_flight_) launch();
 }
 
 void EngineBroker::serve(Request request) {
   if (auto error = given_up(request.context)) return refuse(request, *error);
   if (!engine_) return refuse(request, broken_);
-  if (auto valid = validate(request.command, limits_); !valid) {
-    return refuse(request, std::move(valid.error()));
-  }
-  if (const auto& key = request.context.idempotency_key) {
-    if (auto valid = validate_key(*key); !valid) {
-      return refuse(request, std::move(valid.error()));
-    }
-  }
-  request.command = prepare(std::move(request.command), now(), ids_);
+  if (!request.valid) return refuse(request, std::move(request.valid.error()));
   apply(std::move(request));
 }
 
 void EngineBroker::apply(Request request) {
   if (auto earlier = earlier_answer(request)) return answer(request, *std::move(earlier));
   if (full_ && adds(request.command)) return refuse(request, storage_full());
-  Result<Reply> reply = engine_->apply(request.command, now());
+  if (search(request)) return;
+  Result<Reply> reply = request.found ? page_of(request) : engine_->apply(request.command, now());
   take_changes();
   const std::int64_t wait_ms = patience(request.command);
   if (wait_ms > 0 && is_worth_waiting(reply)) {
@@ -223,6 +249,40 @@ void EngineBroker::apply(Request request) {
   }
   if (reply && request.context.idempotency_key) remember(request, *reply);
   answer(request, std::move(reply));
+}
+
+// Long lists are looked up beside the owner thread, and only shown by it.
+bool EngineBroker::search(Request& request) {
+  if (!keeper_ || request.found) return false;
+  const std::optional<ListTasks> list = list_of(request.command);
+  if (!list || !list->filter.waits_for.empty()) return false;
+  if (in_flight_) {  // the keeper is not to be asked now
+    deferred_.push_back(std::move(request));
+    return true;
+  }
+  const std::uint64_t number = ++last_search_;
+  const bool begun =
+      keeper_->search(*list, engine_->size(), [this, number](Result<Keeper::Found> found) {
+        const std::lock_guard lock(mutex_);
+        found_.emplace_back(number, std::move(found));
+        poked_ = true;
+        wake_.notify_one();
+      });
+  if (!begun) return false;
+  searching_.emplace(number, std::move(request));
+  look_again_ = Steady::now();  // the keeper may have to tidy up first
+  return true;
+}
+
+Result<Reply> EngineBroker::page_of(const Request& request) {
+  if (!*request.found) return tl::unexpected(request.found->error());
+  engine_->advance(now());
+  const Keeper::Found& found = **request.found;
+  std::vector<Task> tasks = engine_->view_matching(found.ids, list_of(request.command)->filter);
+  if (std::holds_alternative<ListTasks>(request.command)) {
+    return TaskPage{std::move(tasks), found.next_cursor};
+  }
+  return DeadPage{std::move(tasks), std::nullopt, found.next_cursor};
 }
 
 std::optional<Answer> EngineBroker::earlier_answer(const Request& request) {
@@ -265,20 +325,16 @@ void EngineBroker::wait(Request request, const Result<Reply>& reply) {
   }
   if (waiter.request.context.stop.stop_possible()) {
     waiter.on_stop = std::make_unique<std::stop_callback<std::function<void()>>>(
-        waiter.request.context.stop, [this] {
-          const std::lock_guard lock(mutex_);
-          poked_ = true;
-          wake_.notify_one();
-        });
+        waiter.request.context.stop, [this] { poke(); });
   }
 }
 
 void EngineBroker::serve_waiters() {
   for (bool served = true; served;) {
     served = false;
-    std::set<std::string> open;  // queues that have something to give
-    for (const std::string& queue : std::exchange(touched_, {})) {
-      if (engine_->claimable(queue)) open.insert(queue);
+    std::set<std::string, std::less<>> open;  // queues that have something to give
+    for (const engine::Queue* queue : std::exchange(touched_, {})) {
+      if (engine_->claimable(queue->name)) open.insert(queue->name.str());
     }
     for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
       if (serve_waiter(*waiter, open)) {
@@ -292,7 +348,7 @@ void EngineBroker::serve_waiters() {
   }
 }
 
-bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
+bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string, std::less<>>& open) {
   Request& request = waiter.request;
   if (auto error = given_up(request.context)) {
     refuse(request, *error);
@@ -321,7 +377,7 @@ bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string>& open) {
 }
 
 void EngineBroker::answer(Request& request, Answer reply) {
-  served_.push_back({std::move(request), std::move(reply)});
+  group_.served.push_back({std::move(request), std::move(reply)});
 }
 
 void EngineBroker::refuse(Request& request, Error error) {
@@ -330,129 +386,45 @@ void EngineBroker::refuse(Request& request, Error error) {
 
 void EngineBroker::take_changes() {
   engine::Changes taken = engine_->take_changes();
-  for (const engine::AnyChange& change : taken) {
-    if (const auto* of_queue = std::get_if<std::unique_ptr<engine::QueueChange>>(&change)) {
-      touched_.insert((*of_queue)->queue->name.str());
-    } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change)) {
-      all_touched_ |= (*of_meta)->before.draining && !(*of_meta)->after.draining;
-    } else if (std::holds_alternative<std::unique_ptr<engine::Change<engine::SettingsRow>>>(
-                   change)) {
-      all_touched_ = true;
-    } else if (const auto* of_task =
-                   std::get_if<std::unique_ptr<engine::Change<engine::TaskRow>>>(&change)) {
-      const auto& [before, after] = **of_task;
-      if (before && after && before->state == after->state) continue;
-      if (after && after->state == State::kQueued) touched_.insert(after->line->queue->name.str());
-      events_.push_back(event_of(before, after, engine_->now()));
-      events_.back().number = ++last_event_;
-    }
-  }
-  if (keeper_) std::ranges::move(taken, std::back_inserter(changes_));
-}
-
-void EngineBroker::keep() {
-  if (!keeper_ || changes_.empty()) return;
-  if (only_time_has_passed()) {
-    // No reason to write: it goes with the next change. So looking at the queue costs no sync.
-    using OfMeta = std::unique_ptr<engine::MetaChange>;
-    std::get<OfMeta>(changes_.front())->after = std::get<OfMeta>(changes_.back())->after;
-    changes_.resize(1);
-    return;
-  }
-  Keeper::Kept kept = keeper_->keep(changes_);
-  if (kept == Keeper::Kept::kFull) kept = keep_without_growth();
-  if (kept == Keeper::Kept::kUnknown) return lose_track();
-  changes_.clear();
-  // Under load it folds as it goes; the rest waits for a quiet moment.
-  if (!full_) look_again_ = Steady::now() + kTidyAfter;
-}
-
-bool EngineBroker::only_time_has_passed() const {
-  return std::ranges::all_of(changes_, [](const engine::AnyChange& change) {
-    const auto* meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change);
-    if (meta == nullptr) return false;
-    engine::MetaRow before = (*meta)->before;
-    before.now = (*meta)->after.now;
-    return before == (*meta)->after;
-  });
-}
-
-// What adds nothing is done once more: finished work makes room.
-Keeper::Kept EngineBroker::keep_without_growth() {
-  full_ = true;
-  look_again_ = Steady::now() + kLookForRoomEvery;
-  undo_group();
-  for (Served& served : std::exchange(served_, {})) {
-    if (!served.reply) {
-      answer(served.request, std::move(served.reply));
-    } else {
-      apply(std::move(served.request));
-    }
-  }
-  catch_up();
-  if (only_time_has_passed()) return Keeper::Kept::kYes;
-  const Keeper::Kept kept = keeper_->keep(changes_);
-  if (kept != Keeper::Kept::kFull) return kept;
-  undo_group();
-  for (Served& served : served_) served.reply = Result<Reply>(tl::unexpected(storage_full()));
-  return Keeper::Kept::kYes;
-}
-
-void EngineBroker::undo_group() {
-  engine_->undo(std::exchange(changes_, {}));
-  last_event_ -= events_.size();
-  events_.clear();
-}
-
-// Whether the group was kept is not known: nobody may be told that it was, or that it was not.
-void EngineBroker::lose_track() {
-  for (Served& served : served_) served.reply = Result<Reply>(tl::unexpected(outcome_unknown()));
-  events_.clear();
-  reopen();
-}
-
-void EngineBroker::reopen() {
-  auto fresh = std::make_unique<Engine>(limits_);
-  changes_.clear();
-  engine_.reset();
-  if (auto opened = keeper_->reopen(*fresh); opened) {
-    engine_ = std::move(fresh);
-    all_touched_ = true;
-    full_ = false;
-    look_again_ = Steady::now();
+  for (const engine::AnyChange& change : taken) take_note(change);
+  if (!keeper_) return;
+  if (group_.changes.empty()) {
+    group_.changes = std::move(taken);
   } else {
-    broken_ = std::move(opened.error());
-    look_again_ = Steady::now() + kLookForRoomEvery;
-    for (Waiter& waiter : waiters_) refuse(waiter.request, broken_);
-    waiters_.clear();
+    std::ranges::move(taken, std::back_inserter(group_.changes));
   }
 }
 
-// What the store has to do besides keeping, when there is time for it.
-void EngineBroker::tidy() {
-  look_again_ = Steady::time_point::max();
-  if (!engine_) return reopen();
-  if (full_ && keeper_->has_room()) full_ = false;
-  const auto again = full_ ? kLookForRoomEvery : keeper_->tidy();
-  if (!keeper_->works()) return reopen();
-  if (again != Keeper::kNoWork) look_again_ = Steady::now() + again;
-}
-
-void EngineBroker::deliver() {
-  if (const auto events = std::exchange(events_, {}); !events.empty()) {
-    const std::lock_guard lock(watchers_mutex_);
-    for (const auto& [number, watcher] : watchers_) {
-      EventBatch batch;
-      std::ranges::copy_if(events, std::back_inserter(batch.events),
-                           [&](const TaskEvent& event) { return passes(watcher.filter, event); });
-      if (!batch.events.empty()) watcher.sink(std::move(batch));
+// What a change means to those who wait and to those who watch.
+void EngineBroker::take_note(const engine::AnyChange& change) {
+  if (const auto* of_task =
+          std::get_if<std::unique_ptr<engine::Change<engine::TaskRow>>>(&change)) {
+    const auto& [before, after] = **of_task;
+    group_.bytes += kRowBytes + (before || !after ? 0 : after->payload.size());
+    if (after && after->run) group_.bytes += after->run->result.size();
+    if (before && after && before->state == after->state) return;
+    ++last_event_;
+    if (watching_ > 0) {
+      group_.events.push_back(event_of(before, after, engine_->now()));
+      group_.events.back().number = last_event_;
     }
+    if (!waiters_.empty() && after && after->state == State::kQueued) {
+      touched_.insert(after->line->queue.get());
+    }
+  } else if (const auto* of_queue = std::get_if<std::unique_ptr<engine::QueueChange>>(&change)) {
+    if (!waiters_.empty()) touched_.insert((*of_queue)->queue.get());
+  } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change)) {
+    all_touched_ |= (*of_meta)->before.draining && !(*of_meta)->after.draining;
+  } else if (std::holds_alternative<std::unique_ptr<engine::Change<engine::SettingsRow>>>(change)) {
+    all_touched_ = true;
   }
-  for (Served& served : std::exchange(served_, {})) served.request.done(std::move(served.reply));
 }
 
 // When the owner has to look again by itself.
 Steady::time_point EngineBroker::wake_time() const {
+  if (in_flight_) return Steady::time_point::max();  // its end wakes
+  if (Steady::now() < rests_until_) return rests_until_;
+  if (!arrived_.empty()) return Steady::time_point::min();
   Steady::time_point wake = look_again_;
   TimePoint event = engine_ ? engine_->next_event() : kNever;
   for (const Waiter& waiter : waiters_) {

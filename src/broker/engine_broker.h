@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -15,39 +17,16 @@
 
 #include "base/uuid.h"
 #include "broker/broker.h"
+#include "broker/committer.h"
+#include "broker/keeper.h"
 #include "engine/engine.h"
 
 namespace retsu {
 
-// Makes what the engine did last. Used by the owner thread alone.
-class Keeper {
- public:
-  virtual ~Keeper() = default;
-
-  enum class Kept : std::uint8_t {
-    kYes,
-    kFull,     // nothing was kept, for want of room
-    kUnknown,  // nobody can say: only what reopen() finds is true
-  };
-  virtual Kept keep(const engine::Changes& group) = 0;
-
-  // All that was ever kept, into an empty engine. Called once at the beginning, and after kUnknown.
-  virtual Status reopen(Engine& engine) = 0;
-
-  // Whether there is room again after kFull. Asked now and then.
-  virtual bool has_room() = 0;
-
-  // False: only reopen() helps.
-  [[nodiscard]] virtual bool works() const = 0;
-
-  // A slice of work that can wait. When to come again; kNoWork: not before the next keep.
-  static constexpr std::chrono::milliseconds kNoWork = std::chrono::milliseconds::max();
-  virtual std::chrono::milliseconds tidy() = 0;
-};
-
 // The engine behind the one seam. One thread owns it: it takes all commands that have arrived,
 // applies them, serves the claims that were waiting for what they did, has the whole group kept,
-// and only then answers.
+// and only then answers. While a group is being committed the next one is made on top of it; if
+// the first one fails, both are undone, the later first.
 class EngineBroker : public Broker {
  public:
   // The clock is read by the owner thread only. Without one it stands still until set_clock.
@@ -74,13 +53,23 @@ class EngineBroker : public Broker {
     Command command;
     Context context;
     Done done;
-    std::string fingerprint;   // of the command, if it has a key
+    std::string fingerprint;                          // of the command, if it has a key
+    std::optional<Result<Keeper::Found>> found = {};  // what it is about, if that was looked up
+    Status valid;
     TimePoint until = kNever;  // for how long it may be answered late
   };
   // Applied, to be answered when it is kept.
   struct Served {
     Request request;
     Answer reply;
+  };
+  // What is kept, and answered, together.
+  struct Group {
+    std::uint64_t events_before = 0;  // last_event_ when it began
+    engine::Changes changes;
+    std::size_t bytes = 0;          // of what it adds, roughly
+    std::vector<TaskEvent> events;  // if anybody watches
+    std::vector<Served> served;
   };
   // A claim that waits for work, or a look at a task that waits for its end.
   struct Waiter {
@@ -97,23 +86,30 @@ class EngineBroker : public Broker {
   void work(std::vector<Request> requests);
   void serve(Request request);
   void apply(Request request);
+  bool search(Request& request);
+  Result<Reply> page_of(const Request& request);
   std::optional<Answer> earlier_answer(const Request& request);
   void remember(const Request& request, const Reply& reply);
   void wait(Request request, const Result<Reply>& reply);
   void catch_up();
   void serve_waiters();
-  bool serve_waiter(Waiter& waiter, std::set<std::string>& open);
+  bool serve_waiter(Waiter& waiter, std::set<std::string, std::less<>>& open);
   void answer(Request& request, Answer reply);
   void refuse(Request& request, Error error);
   void take_changes();
-  void keep();
+  void take_note(const engine::AnyChange& change);
+  void launch();
+  void land(Keeper::Kept kept);
   [[nodiscard]] bool only_time_has_passed() const;
-  Keeper::Kept keep_without_growth();
-  void undo_group();
-  void lose_track();
+  Group next_group();
+  void do_without_growth(Group failed);
+  void lose_track(Group failed);
+  void serve_again(std::vector<Served> served);
   void reopen();
   void tidy();
-  void deliver();
+  void deliver(Group group);
+  void tell_of_gap();
+  void poke();
   [[nodiscard]] TimePoint now() const;
   [[nodiscard]] std::chrono::steady_clock::time_point wake_time() const;
 
@@ -126,13 +122,16 @@ class EngineBroker : public Broker {
   std::condition_variable wake_;
   std::condition_variable idle_;
   std::vector<Request> inbox_;
+  std::vector<std::pair<std::uint64_t, Result<Keeper::Found>>> found_;  // for searching_
   TimePoint manual_time_{};
   std::uint64_t asked_ = 0;  // set_clock calls
+  std::uint64_t heard_ = 0;  // of these, by the owner
   std::uint64_t done_ = 0;
-  bool poked_ = false;  // a waiting caller gave up
+  bool poked_ = false;  // a waiting caller gave up, or a commit is over
   bool stopping_ = false;
   std::mutex watchers_mutex_;
   std::map<std::uint64_t, Watcher> watchers_;
+  std::atomic<std::size_t> watching_ = 0;
   std::uint64_t last_watcher_ = 0;
 
   // The owner thread's.
@@ -143,14 +142,18 @@ class EngineBroker : public Broker {
   std::chrono::steady_clock::time_point look_again_ =
       std::chrono::steady_clock::time_point::max();  // at the store
   std::list<Waiter> waiters_;                        // first come, first served
-  std::set<std::string> touched_;                    // queues that may have got something to give
+  std::set<engine::Queue*> touched_;                 // may have got something to give
   bool all_touched_ = false;
-  // The group.
-  engine::Changes changes_;
-  std::vector<TaskEvent> events_;
+  std::map<std::uint64_t, Request> searching_;  // the keeper looks for what they are about
+  std::vector<Request> deferred_;               // until the keeper can be asked
+  std::uint64_t last_search_ = 0;
   std::uint64_t last_event_ = 0;
-  std::vector<Served> served_;
+  std::deque<Request> arrived_;                        // taken from the inbox, not served yet
+  Group group_;                                        // being made
+  std::optional<Group> in_flight_;                     // being committed
+  std::chrono::steady_clock::time_point rests_until_;  // no group is begun before
 
+  std::unique_ptr<Committer> committer_;
   std::thread owner_;
 };
 

@@ -115,6 +115,12 @@ bool Engine::has_ended(std::string_view id) const {
   return task != nullptr && is_ended(task->row.state);
 }
 
+std::size_t Engine::size() const { return tables_->tasks().size(); }
+std::vector<Task> Engine::view_matching(const std::vector<std::string>& ids,
+                                        const Filter& filter) const {
+  return engine::view_matching(*tables_, ids, filter);
+}
+
 const engine::KeyRow* Engine::answer_to(std::string_view caller, std::string_view operation,
                                         std::string_view key) const {
   const auto found = tables_->keys().find(engine::KeyId{caller, operation, key});

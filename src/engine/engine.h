@@ -34,6 +34,11 @@ class Engine {
   // Whether the task, if there is one, has ended.
   [[nodiscard]] bool has_ended(std::string_view id) const;
 
+  [[nodiscard]] std::size_t size() const;  // tasks
+  // Those of the named tasks that are there and match, in this order.
+  [[nodiscard]] std::vector<Task> view_matching(const std::vector<std::string>& ids,
+                                                const Filter& filter) const;
+
   // What a key was answered, as long as that is remembered.
   [[nodiscard]] const engine::KeyRow* answer_to(std::string_view caller, std::string_view operation,
                                                 std::string_view key) const;

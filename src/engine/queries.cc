@@ -96,6 +96,31 @@ bool matches(const Tables& tables, const TaskNode& task, const Filter& filter) {
          });
 }
 
+namespace {
+
+// Visits the tasks that may match.
+template <class Visit>
+void for_each_candidate(const Tables& tables, const Filter& filter, Visit visit) {
+  if (filter.waits_for.empty()) return tables.tasks().for_each(visit);
+  const TaskNode* target = resolve(tables, filter.waits_for);
+  const Dependents* others =
+      tables.dependents(target ? target->row.id.view() : std::string_view(filter.waits_for));
+  if (others == nullptr) return;
+  for (const TaskNode* task : others->open) visit(*task);
+}
+
+}  // namespace
+
+std::vector<Task> view_matching(const Tables& tables, const std::vector<std::string>& ids,
+                                const Filter& filter) {
+  std::vector<Task> found;
+  for (const std::string& id : ids) {
+    const TaskNode* task = tables.find_task(id);
+    if (task != nullptr && matches(tables, *task, filter)) found.push_back(view(tables, *task));
+  }
+  return found;
+}
+
 TaskPage list_tasks(const Tables& tables, const ListTasks& command) {
   const std::uint64_t before = read_cursor(command.cursor);
   // The newest ones, by a heap of the page's size: one pass, whatever the number of tasks.
@@ -104,7 +129,7 @@ TaskPage list_tasks(const Tables& tables, const ListTasks& command) {
   };
   std::priority_queue<const TaskNode*, std::vector<const TaskNode*>, decltype(newer)> newest(newer);
   const auto keep = static_cast<std::size_t>(command.limit) + 1;
-  tables.tasks().for_each([&](const TaskNode& task) {
+  for_each_candidate(tables, command.filter, [&](const TaskNode& task) {
     if (before != 0 && task.row.sequence >= before) return;
     if (newest.size() == keep && task.row.sequence < newest.top()->row.sequence) return;
     if (!matches(tables, task, command.filter)) return;

@@ -10,6 +10,9 @@ namespace retsu::engine {
 inline constexpr Millis kWorkerSilence{kMinute};
 
 Task view(const Tables& tables, const TaskNode& task);
+// Those of the named tasks that are there and match, in this order.
+std::vector<Task> view_matching(const Tables& tables, const std::vector<std::string>& ids,
+                                const Filter& filter);
 bool matches(const Tables& tables, const TaskNode& task, const Filter& filter);
 
 TaskPage list_tasks(const Tables& tables, const ListTasks& command);

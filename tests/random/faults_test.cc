@@ -30,6 +30,7 @@ class Patient final : public conformance::Subject {
     settings_.clock = nullptr;
     settings_.store.journal_bytes = 2'000;  // folds all the time
     settings_.store.ballast_bytes = 4'096;
+    settings_.store.searched_tasks = 0;
     settings_.store.vfs = disk.vfs();
   }
 

@@ -14,12 +14,13 @@ sqlite::Done Fold::prepare(sqlite::Database& database) {
   return done;
 }
 
-void Fold::add(const engine::Changes& changes) {
-  const AsStored note{
-      [&]<class Row>(const std::optional<Row>& before, const std::optional<Row>& after) {
-        if (before || after) set<Row>(key_of(after ? *after : *before), after);
-      }};
-  for (const engine::AnyChange& change : changes) std::visit(note, change);
+void Fold::add(engine::Changes changes) {
+  const AsStored note{[&]<class Row>(std::optional<Row>& before, std::optional<Row>& after) {
+    if (!before && !after) return;
+    Key<Row> key = key_of(after ? *after : *before);
+    set<Row>(std::move(key), std::move(after));
+  }};
+  for (engine::AnyChange& change : changes) std::visit(note, change);
 }
 
 void Fold::commit() {

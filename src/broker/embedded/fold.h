@@ -24,7 +24,7 @@ class Fold {
     auto& rows = std::get<Rows<Row>>(rows_);
     rows.young.insert_or_assign(std::move(key), std::move(row));
   }
-  void add(const engine::Changes& changes);
+  void add(engine::Changes changes);
 
   // Makes the young generation the old one. Only when the old one is written.
   void turn();

@@ -23,7 +23,10 @@ constexpr std::uint64_t kForgottenAtOnce = 4;  // groups: more than the one that
 constexpr auto kSlice = std::chrono::milliseconds(2);
 constexpr auto kSoon = std::chrono::milliseconds(0);
 
-// Checkpoints stay at SQLite's own size: a short log that is written over and over syncs fastest.
+// As SQLite itself: a short log that is written over and over syncs fastest.
+constexpr int kLogPages = 1'000;
+constexpr int kMostLogPages = 16'000;  // then readers wait until it is carried over
+
 // EXTRA, and before the mode is changed: a rollback journal that comes back with the power, because
 // its folder was not synced, would take the whole store back to its first moment.
 constexpr const char* kSetUp =
@@ -48,6 +51,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
 }
 
 Store::~Store() {
+  reader_.reset();
   while (tidy() == kSoon) continue;
 }
 
@@ -61,7 +65,12 @@ Status Store::connect() {
   if (!database) return refused(database.error());
   auto made = std::make_unique<Connection>(Connection{std::move(*database), {}, {}, {}, {}});
   if (auto done = made->database.execute(kSetUp); !done) return refused(done.error());
+  if (made->database.text("PRAGMA journal_mode").value_or("") != "wal") {
+    return refused(
+        {SQLITE_CANTOPEN, "its file system has no shared memory, which SQLite's WAL needs"});
+  }
   if (auto done = prepare_schema(made->database); !done) return refused(done.error());
+  made->database.keep_log();
   const std::pair<sqlite::Statement*, const char*> statements[] = {
       {&made->begin, "BEGIN IMMEDIATE"},
       {&made->commit, "COMMIT"},
@@ -75,12 +84,17 @@ Status Store::connect() {
   fold_ = Fold();
   if (auto done = fold_.prepare(made->database); !done) return refused(done.error());
   connection_ = std::move(made);
+  reader_ = std::make_unique<Reader>(directory_ + "/retsu.db", settings_.vfs);
   return {};
 }
 
 Status Store::reopen(Engine& engine) {
   fold_ = Fold();
+  reader_.reset();
   connection_.reset();
+  for (Search& search : std::exchange(searches_, {})) {
+    search.done(retsu::refuse(ErrorCode::kUnavailable, "the store is being read anew: ask again"));
+  }
   has_ballast_ = has_room();
   auto done = connect();
   if (done) done = load(engine);
@@ -103,30 +117,46 @@ Status Store::load(Engine& engine) {
   return {};
 }
 
-Store::Kept Store::keep(const engine::Changes& group) {
-  if (!connection_) return Kept::kUnknown;
-  const std::string bytes = pack_group(group);
+void Store::prepare(const engine::Changes& group) {
+  group_ = pack_group(group);
   if (fold_.left() == 0 && young_bytes_ >= settings_.journal_bytes) turn();
   // The old generation is written when the young one is as large as that was, or a little sooner.
-  std::size_t due = turned_rows_ * (bytes.size() + bytes.size() / 4) / settings_.journal_bytes + 1;
-  const auto done = write_journal(bytes)
-                        .and_then([&] { return fold([&] { return --due == 0; }); })
+  to_fold_ = turned_rows_ * (group_.size() + group_.size() / 4) / settings_.journal_bytes + 1;
+}
+
+Store::Kept Store::commit() {
+  if (!connection_) return Kept::kUnknown;
+  const auto done = write_journal()
+                        .and_then([&] { return fold([&] { return --to_fold_ == 0; }); })
                         .and_then([&] { return forget_folded(kForgottenAtOnce); })
                         .and_then([&] { return connection_->commit.run(); });
   if (!done) return failed(done.error());
-  ++next_group_;
-  young_bytes_ += bytes.size();
-  ++figures_->groups;
-  figures_->journal_bytes += bytes.size();
-  fold_committed();
-  fold_.add(group);
+  carry_over_log();
   return Kept::kYes;
 }
 
-sqlite::Done Store::write_journal(const std::string& group) {
+// A failure is none of the group's: it is in the log, and will be carried over later.
+void Store::carry_over_log() {
+  sqlite::Database& database = connection_->database;
+  if (database.log_pages() < kLogPages) return;
+  if (database.log_pages() < kMostLogPages) return database.carry_over_log(false);
+  const auto alone = reader_->pause();
+  database.carry_over_log(true);
+}
+
+void Store::kept(engine::Changes group) {
+  ++next_group_;
+  young_bytes_ += group_.size();
+  ++figures_->groups;
+  figures_->journal_bytes += group_.size();
+  fold_committed();
+  fold_.add(std::move(group));
+}
+
+sqlite::Done Store::write_journal() {
   return connection_->begin.run().and_then([&] {
     connection_->add_group.bind(1, static_cast<std::int64_t>(next_group_));
-    connection_->add_group.bind_blob(2, group);
+    connection_->add_group.bind_blob(2, group_);
     return connection_->add_group.run();
   });
 }
@@ -138,6 +168,22 @@ sqlite::Done Store::fold(Enough enough) {
   auto done = fold_.write(enough);
   figures_->rows_folded += before - fold_.left();
   return done;
+}
+
+bool Store::search(const ListTasks& list, std::size_t tasks, Done done) {
+  if (!connection_ || tasks <= settings_.searched_tasks) return false;
+  searches_.push_back({next_group_ - 1, list, std::move(done)});
+  begin_searches();
+  return true;
+}
+
+void Store::begin_searches() {
+  const bool all_folded = fold_.left() == 0 && !fold_.has_young();
+  while (!searches_.empty() && (all_folded || searches_.front().group <= folded_until_)) {
+    Search& search = searches_.front();
+    reader_->search(std::move(search.list), std::move(search.done));
+    searches_.pop_front();
+  }
 }
 
 // Groups all of whose rows are in the tables, the oldest first. Reading them again does no harm.
@@ -162,6 +208,7 @@ void Store::turn() {
 void Store::fold_committed() {
   fold_.commit();
   if (fold_.left() == 0) folded_until_ = folding_until_;
+  begin_searches();
 }
 
 Store::Kept Store::failed(const sqlite::Failure& failure) {
@@ -195,6 +242,7 @@ std::chrono::milliseconds Store::tidy() {
     failed(done.error());
     return std::chrono::seconds(1);
   }
+  carry_over_log();
   fold_committed();
   return kSoon;
 }

@@ -3,20 +3,23 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 
 #include "base/sqlite.h"
 #include "broker/embedded/fold.h"
 #include "broker/embedded/lock_file.h"
-#include "broker/engine_broker.h"
+#include "broker/embedded/reader.h"
+#include "broker/keeper.h"
 
 namespace retsu::embedded {
 
 struct StoreSettings {
   std::size_t journal_bytes = std::size_t{32} << 20;  // then it is folded into the tables
   std::size_t ballast_bytes = std::size_t{16} << 20;  // given up when the disk is full
-  const char* vfs = nullptr;                          // SQLite's file system, for tests
+  std::size_t searched_tasks = 2'000;  // more than so many are not listed by the engine
+  const char* vfs = nullptr;           // SQLite's file system, for tests
 };
 
 // What a store has done so far. Readable from any thread.
@@ -28,7 +31,8 @@ struct StoreFigures {
 
 // An engine's rows in a directory:
 //
-//   retsu.db   SQLite in WAL mode. `journal` has a row for each group, synced before keep returns.
+//   retsu.db   SQLite in WAL mode. `journal` has a row for each group, synced before commit
+//   returns.
 //              The other tables have the rows themselves, a moment later, so that a person can read
 //              them; together they are always the whole truth.
 //   lock       who has the store open
@@ -43,7 +47,10 @@ class Store final : public Keeper {
                                              StoreSettings settings = {});
   ~Store() override;  // folds all, so that the tables are up to date
 
-  Kept keep(const engine::Changes& group) override;
+  void prepare(const engine::Changes& group) override;
+  Kept commit() override;
+  void kept(engine::Changes group) override;
+  bool search(const ListTasks& list, std::size_t tasks, Done done) override;
   Status reopen(Engine& engine) override;
   bool has_room() override;
   [[nodiscard]] bool works() const override { return connection_ != nullptr; }
@@ -57,12 +64,14 @@ class Store final : public Keeper {
   Status connect();
   Status load(Engine& engine);
   Kept failed(const sqlite::Failure& failure);
-  sqlite::Done write_journal(const std::string& group);
+  sqlite::Done write_journal();
   sqlite::Done forget_folded(std::uint64_t most);
   template <class Enough>
   sqlite::Done fold(Enough enough);
   void turn();
   void fold_committed();
+  void begin_searches();
+  void carry_over_log();
   bool give_up_ballast();
 
   const std::string directory_;
@@ -81,12 +90,23 @@ class Store final : public Keeper {
   std::unique_ptr<Connection> connection_;  // none: it failed
 
   Fold fold_;
+  std::string group_;              // to be committed
+  std::size_t to_fold_ = 0;        // rows, with it
   std::uint64_t first_group_ = 1;  // in the journal
   std::uint64_t next_group_ = 1;
   std::uint64_t folding_until_ = 0;  // the last group that the old generation covers
   std::uint64_t folded_until_ = 0;   // groups that may go
   std::size_t young_bytes_ = 0;      // of the journal, since the generation turned
   std::size_t turned_rows_ = 0;      // that the old generation had at first
+
+  // Searches that wait until the tables say what the journal said when they came.
+  struct Search {
+    std::uint64_t group;
+    ListTasks list;
+    Done done;
+  };
+  std::deque<Search> searches_;
+  std::unique_ptr<Reader> reader_;
 };
 
 }  // namespace retsu::embedded

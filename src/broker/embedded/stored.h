@@ -128,7 +128,7 @@ struct KeyHash {
   }
 };
 
-// A change of the engine as one of stored rows: visit(before, after), each optional<Row>.
+// A change of the engine as one of stored rows: visit(before, after), each optional<Row>&.
 template <class Visit>
 struct AsStored {
   Visit visit;
@@ -138,24 +138,29 @@ struct AsStored {
     visit(change->before, change->after);
   }
   void operator()(const std::unique_ptr<engine::QueueChange>& change) const {
-    const auto stored = [&](const engine::QueueRow& row) {
+    pair(change->before, change->after, [&](const engine::QueueRow& row) {
       return row.exists ? std::optional(StoredQueue{change->queue->name, row}) : std::nullopt;
-    };
-    visit(stored(change->before), stored(change->after));
+    });
   }
   void operator()(const std::unique_ptr<engine::LineChange>& change) const {
     const engine::Line& line = *change->line;
-    const auto stored = [&](const engine::LineRow& row) {
+    pair(change->before, change->after, [&](const engine::LineRow& row) {
       return row != engine::LineRow{} ? std::optional(StoredLine{line.queue->name, line.user, row})
                                       : std::nullopt;
-    };
-    visit(stored(change->before), stored(change->after));
+    });
   }
   void operator()(const std::unique_ptr<engine::MetaChange>& change) const {
-    const auto stored = [](const engine::MetaRow& row) {
+    pair(change->before, change->after, [](const engine::MetaRow& row) {
       return row != engine::MetaRow{} ? std::optional(StoredMeta{1, row}) : std::nullopt;
-    };
-    visit(stored(change->before), stored(change->after));
+    });
+  }
+
+ private:
+  template <class Row, class Stored>
+  void pair(const Row& before, const Row& after, Stored stored) const {
+    auto from = stored(before);
+    auto to = stored(after);
+    visit(from, to);
   }
 };
 template <class Visit>

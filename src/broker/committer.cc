@@ -1,0 +1,55 @@
+#include "broker/committer.h"
+
+#include <utility>
+
+namespace retsu {
+
+Committer::Committer(Keeper& keeper, std::function<void()> done)
+    : keeper_(keeper), done_(std::move(done)), thread_([this] { run(); }) {}
+
+Committer::~Committer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Committer::start() {
+  {
+    const std::lock_guard lock(mutex_);
+    started_ = true;
+  }
+  changed_.notify_all();
+}
+
+std::optional<Keeper::Kept> Committer::result() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(result_, std::nullopt);
+}
+
+Keeper::Kept Committer::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return result_.has_value(); });
+  return *std::exchange(result_, std::nullopt);
+}
+
+void Committer::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return started_ || stopping_; });
+    if (!started_) return;
+    started_ = false;
+    lock.unlock();
+    const Keeper::Kept kept = keeper_.commit();
+    lock.lock();
+    result_ = kept;
+    lock.unlock();
+    changed_.notify_all();
+    done_();
+    lock.lock();
+  }
+}
+
+}  // namespace retsu

@@ -1,0 +1,164 @@
+#include "broker/embedded/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace retsu::embedded {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using Value = std::variant<std::int64_t, std::string_view>;
+
+constexpr auto kHeld = std::chrono::milliseconds(20);  // for which rows are held on to, about
+constexpr std::int64_t kFirstRows = 1'000;
+constexpr std::int64_t kMostRows = 100'000;
+
+// What a filter says, in SQL, with its values in order.
+struct Condition {
+  std::string sql;
+  std::vector<Value> values;
+
+  void add(std::string_view part, Value value) {
+    sql += fmt::format(" AND {}", part);
+    values.push_back(value);
+  }
+};
+
+Condition condition_of(const Filter& filter) {
+  Condition made;
+  if (filter.state) made.add("state = ?", name_of(*filter.state));
+  const std::pair<const char*, const std::string&> equal[] = {
+      {"queue = ?", filter.queue},
+      {"user = ?", filter.user},
+      {"type = ?", filter.type},
+      {"unique_key = ?", filter.unique_key},
+      {"EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", filter.tag}};
+  for (const auto& [sql, value] : equal) {
+    if (!value.empty()) made.add(sql, value);
+  }
+  if (filter.since) made.add("created_at >= ?", filter.since->time_since_epoch().count());
+  if (filter.until) made.add("created_at < ?", filter.until->time_since_epoch().count());
+  if (!filter.q.empty()) {
+    made.add("(instr(payload, ?", filter.q);
+    for (const char* sql : {") OR instr(error, ?", ") OR instr(id, ?",
+                            ") OR EXISTS (SELECT 1 FROM json_each(tags) WHERE instr(value, ?"}) {
+      made.sql += sql;
+      made.values.emplace_back(filter.q);
+    }
+    made.sql += ")))";
+  }
+  return made;
+}
+
+void bind(sqlite::Statement& statement, int& place, const Value& value) {
+  std::visit([&](const auto& each) { statement.bind(place++, each); }, value);
+}
+
+}  // namespace
+
+Reader::Reader(std::string path, const char* vfs)
+    : path_(std::move(path)), vfs_(vfs), thread_([this] { run(); }) {}
+
+Reader::~Reader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Reader::search(ListTasks list, Keeper::Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    searches_.push_back({std::move(list), std::move(done)});
+  }
+  changed_.notify_all();
+}
+
+void Reader::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !searches_.empty(); });
+    if (searches_.empty()) return;
+    Search search = std::move(searches_.front());
+    searches_.pop_front();
+    const bool stopping = stopping_;
+    lock.unlock();
+    if (stopping) {
+      search.done(refuse(ErrorCode::kShutdown, "the queue is shutting down: ask again later"));
+    } else {
+      search.done(find(search.list));
+    }
+    lock.lock();
+  }
+}
+
+Result<Keeper::Found> Reader::find(const ListTasks& list) {
+  if (!database_) {
+    auto opened = sqlite::Database::open(path_, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs_);
+    if (!opened) return refuse(ErrorCode::kUnavailable, opened.error().message);
+    database_ = std::move(*opened);
+  }
+  auto found = find_in(*database_, list);
+  if (found) return *std::move(found);
+  database_.reset();
+  return refuse(ErrorCode::kUnavailable, "the list cannot be read: " + found.error().message);
+}
+
+sqlite::Outcome<Keeper::Found> Reader::find_in(sqlite::Database& database, const ListTasks& list) {
+  const Condition condition = condition_of(list.filter);
+  auto lowest = database.prepare(
+      "SELECT sequence FROM tasks WHERE sequence < ? ORDER BY sequence DESC LIMIT 1 OFFSET ?");
+  if (!lowest) return tl::unexpected(lowest.error());
+  auto rows = database.prepare(
+      fmt::format("SELECT sequence, id FROM tasks WHERE sequence < ? AND sequence >= ?{} "
+                  "ORDER BY sequence DESC LIMIT ?",
+                  condition.sql));
+  if (!rows) return tl::unexpected(rows.error());
+
+  Keeper::Found found;
+  std::int64_t before = INT64_MAX;
+  std::from_chars(list.cursor.data(), list.cursor.data() + list.cursor.size(), before);
+  std::int64_t last = 0;
+  for (std::int64_t window = kFirstRows; before > 0;) {
+    const std::lock_guard reading(reading_);
+    const Steady::time_point start = Steady::now();
+    lowest->bind(1, before);
+    lowest->bind(2, window);
+    const auto row = lowest->step();
+    if (!row) return tl::unexpected(row.error());
+    const std::int64_t from = *row ? lowest->integer(0) : 0;
+    lowest->reset();
+
+    int place = 1;
+    bind(*rows, place, before);
+    bind(*rows, place, from);
+    for (const Value& value : condition.values) bind(*rows, place, value);
+    bind(*rows, place, list.limit + 1 - std::ssize(found.ids));
+    for (;;) {
+      const auto more = rows->step();
+      if (!more) return tl::unexpected(more.error());
+      if (!*more) break;
+      if (std::ssize(found.ids) == list.limit) {
+        found.next_cursor = std::to_string(last);
+        rows->reset();
+        return found;
+      }
+      last = rows->integer(0);
+      found.ids.emplace_back(rows->text(1));
+    }
+    rows->reset();
+    before = from;
+    const bool quick = Steady::now() - start < kHeld;
+    window = std::clamp(quick ? 2 * window : window / 2, kFirstRows / 10, kMostRows);
+  }
+  return found;
+}
+
+}  // namespace retsu::embedded

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <utility>
+
+#include "broker/engine_broker.h"
+#include "broker/refusals.h"
+
+// How groups are kept and answered, and what happens when that fails.
+namespace retsu {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr auto kTidyAfter = std::chrono::milliseconds(200);
+constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
+
+}  // namespace
+
+// Has the group kept, or answers at once if there is nothing to keep.
+void EngineBroker::launch() {
+  if (!keeper_ || !engine_ || group_.changes.empty()) return deliver(next_group());
+  if (only_time_has_passed()) {
+    // No reason to write: it goes with the next change. So looking at the queue costs no sync.
+    using OfMeta = std::unique_ptr<engine::MetaChange>;
+    Group looked = next_group();
+    std::get<OfMeta>(looked.changes.front())->after =
+        std::get<OfMeta>(looked.changes.back())->after;
+    group_.changes.push_back(std::move(looked.changes.front()));
+    return deliver(std::move(looked));
+  }
+  keeper_->prepare(group_.changes);
+  in_flight_ = next_group();
+  // One caller alone would only wait for two threads instead of one.
+  if (in_flight_->served.size() <= 1 && arrived_.empty()) return land(keeper_->commit());
+  committer_->start();
+}
+
+EngineBroker::Group EngineBroker::next_group() {
+  Group made = std::exchange(group_, {});
+  group_.events_before = last_event_;
+  return made;
+}
+
+void EngineBroker::land(Keeper::Kept kept) {
+  Group group = *std::exchange(in_flight_, std::nullopt);
+  if (kept == Keeper::Kept::kFull) return do_without_growth(std::move(group));
+  if (kept == Keeper::Kept::kUnknown) return lose_track(std::move(group));
+  keeper_->kept(std::move(group.changes));
+  // Under load it folds as it goes; the rest waits for a quiet moment.
+  if (!full_ && searching_.empty()) look_again_ = Steady::now() + kTidyAfter;
+  deliver(std::move(group));
+}
+
+bool EngineBroker::only_time_has_passed() const {
+  return std::ranges::all_of(group_.changes, [](const engine::AnyChange& change) {
+    const auto* meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change);
+    if (meta == nullptr) return false;
+    engine::MetaRow before = (*meta)->before;
+    before.now = (*meta)->after.now;
+    return before == (*meta)->after;
+  });
+}
+
+// There was no room for a group. What adds nothing is done once more: finished work makes room.
+void EngineBroker::do_without_growth(Group failed) {
+  Group later = next_group();
+  engine_->undo(std::move(later.changes));
+  engine_->undo(std::move(failed.changes));
+  last_event_ = group_.events_before = failed.events_before;
+  look_again_ = Steady::now() + kLookForRoomEvery;
+  std::ranges::move(later.served, std::back_inserter(failed.served));
+  if (!std::exchange(full_, true)) return serve_again(std::move(failed.served));
+  // Not even that fits.
+  rests_until_ = look_again_;
+  for (Served& served : failed.served) {
+    if (served.reply) served.reply = Result<Reply>(tl::unexpected(storage_full()));
+    answer(served.request, std::move(served.reply));
+  }
+}
+
+// Whether the group was kept is not known: nobody may be told that it was, or that it was not. What
+// was made on top of it was not kept for certain.
+void EngineBroker::lose_track(Group failed) {
+  Group later = next_group();
+  for (Served& served : failed.served) {
+    served.reply = Result<Reply>(tl::unexpected(outcome_unknown()));
+  }
+  failed.events.clear();
+  deliver(std::move(failed));
+  tell_of_gap();
+  reopen();
+  serve_again(std::move(later.served));
+}
+
+void EngineBroker::serve_again(std::vector<Served> served) {
+  for (Served& each : served) {
+    if (!each.reply) {
+      answer(each.request, std::move(each.reply));
+    } else if (!engine_) {
+      refuse(each.request, broken_);
+    } else {
+      apply(std::move(each.request));
+    }
+  }
+}
+
+void EngineBroker::reopen() {
+  auto fresh = std::make_unique<Engine>(limits_);
+  touched_.clear();
+  group_.changes.clear();
+  engine_.reset();
+  if (auto opened = keeper_->reopen(*fresh); opened) {
+    engine_ = std::move(fresh);
+    all_touched_ = true;
+    full_ = false;
+    look_again_ = Steady::now();
+  } else {
+    broken_ = std::move(opened.error());
+    look_again_ = Steady::now() + kLookForRoomEvery;
+    for (Waiter& waiter : waiters_) refuse(waiter.request, broken_);
+    waiters_.clear();
+  }
+}
+
+// What the store has to do besides keeping, when there is time for it.
+void EngineBroker::tidy() {
+  look_again_ = Steady::time_point::max();
+  if (!engine_) return reopen();
+  if (full_ && keeper_->has_room()) full_ = false;
+  const auto again = full_ ? kLookForRoomEvery : keeper_->tidy();
+  if (!keeper_->works()) return reopen();
+  if (again != Keeper::kNoWork) look_again_ = Steady::now() + again;
+}
+
+void EngineBroker::deliver(Group group) {
+  if (!group.events.empty()) {
+    const std::lock_guard lock(watchers_mutex_);
+    for (const auto& [number, watcher] : watchers_) {
+      EventBatch batch;
+      std::ranges::copy_if(group.events, std::back_inserter(batch.events),
+                           [&](const TaskEvent& event) { return passes(watcher.filter, event); });
+      if (!batch.events.empty()) watcher.sink(std::move(batch));
+    }
+  }
+  for (Served& served : group.served) served.request.done(std::move(served.reply));
+}
+
+// Some events happened, or not, and nobody will tell of them.
+void EngineBroker::tell_of_gap() {
+  const std::lock_guard lock(watchers_mutex_);
+  for (const auto& [number, watcher] : watchers_) watcher.sink({{}, 1});
+}
+
+}  // namespace retsu

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "model/error.h"
+#include "model/policy.h"
+
+// What a broker says when it cannot.
+namespace retsu {
+
+inline Error shut_down() {
+  return {ErrorCode::kShutdown, "the queue is shutting down: ask again later"};
+}
+inline Error stopped() { return {ErrorCode::kShutdown, "the caller gave up"}; }
+inline Error too_late() {
+  return {ErrorCode::kDeadline, "the time for this call had passed; nothing was done"};
+}
+
+inline Error storage_full() {
+  return {ErrorCode::kStorageFull,
+          "the store's disk is full: make room, it goes on by itself",
+          {},
+          Millis(kSecond)};
+}
+inline Error outcome_unknown() {
+  return {ErrorCode::kOutcomeUnknown,
+          "the store failed while this was being kept: it may have been done or not; ask again"};
+}
+
+inline Error key_mismatch() {
+  return {ErrorCode::kIdempotencyMismatch,
+          "this idempotency key was used for something else: take a new one"};
+}
+inline Error too_many_keys() {
+  return {ErrorCode::kOverloaded,
+          "too many idempotency keys are remembered: ask without one, or wait",
+          {},
+          Millis(kMinute)};
+}
+
+}  // namespace retsu
