@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "broker/embedded/fold.h"
+#include "broker/embedded/references.h"
 
 namespace retsu::embedded {
 namespace {
@@ -50,6 +51,7 @@ sqlite::Done Loader::read_journal() {
 
 sqlite::Done load(Loader& loader, Engine& engine, Fold* fold) {
   engine::Changes ready;
+  References references(References::Care::kEnough);
   const auto restore = [&] {
     engine.restore(ready);
     ready.clear();
@@ -59,12 +61,19 @@ sqlite::Done load(Loader& loader, Engine& engine, Fold* fold) {
         [&]<class Row>(std::optional<Row> row, const Key<Row>& key, bool from_journal) {
           if (fold != nullptr && from_journal) fold->set<Row>(key, row);
           if (!row) return;
+          references.see(*row);
+          if (!references.fit()) return;  // the engine would look for what is not there
           ready.push_back(making(engine, std::move(*row)));
           if (ready.size() >= kRestoredAtOnce) restore();
         });
   });
-  if (done) restore();
-  return done;
+  if (!done) return done;
+  const std::vector<std::string> problems = std::move(references).problems();
+  if (!problems.empty()) {
+    return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, problems.front()});
+  }
+  restore();
+  return {};
 }
 
 }  // namespace retsu::embedded

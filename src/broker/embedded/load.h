@@ -66,8 +66,8 @@ class Loader {
   std::size_t journal_bytes_ = 0;
 };
 
-// All rows into an empty engine. What the journal has of them, and the tables have not, goes into
-// the fold too, if there is one.
+// All rows into an empty engine. Refused too: rows that do not fit together. What the journal has
+// of them, and the tables have not, goes into the fold too, if there is one.
 sqlite::Done load(Loader& loader, Engine& engine, Fold* fold = nullptr);
 
 template <class Row, class Visit>
