@@ -9,7 +9,7 @@
 #include "base/temporary_directory.h"
 #include "bench.h"
 #include "broker/embedded/embedded_broker.h"
-#include "lifecycles.h"
+#include "cli/lifecycles.h"
 
 // What those who read cost those who write.
 namespace retsu::bench {
@@ -24,7 +24,7 @@ struct Latency {
 Latency push_latency(Broker& broker, int pushes) {
   std::vector<double> spent;
   for (int i = 0; i < pushes; ++i) {
-    spent.push_back(seconds([&] { push_backlog(broker, 10, 10); }) * 1e3);
+    spent.push_back(seconds([&] { RETSU_CHECK(push_backlog(broker, 10, 10)); }) * 1e3);
   }
   std::ranges::sort(spent);
   return {spent[spent.size() / 2], spent[spent.size() * 95 / 100]};
@@ -60,7 +60,7 @@ void run(const Options& options) {
   auto broker = EmbeddedBroker::open(folder.path());
   RETSU_CHECK(broker.has_value());
   const std::int64_t tasks = std::min<std::int64_t>(options.most_tasks, 1'000'000);
-  push_backlog(**broker, tasks, 100);
+  RETSU_CHECK(push_backlog(**broker, tasks, 100));
   const std::string log = folder.path() + "/retsu.db-wal";
   push_latency(**broker, 200);  // warms up
   const Latency alone = push_latency(**broker, 10'000);

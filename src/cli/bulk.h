@@ -26,6 +26,9 @@ struct BulkOptions {
   }
 };
 
+// Asks, and shows that it takes its time if it does.
+Result<Reply> ask_patiently(Session& session, Command command, const std::string& what);
+
 template <class Op>
 Result<int> do_bulk(Session& session, const BulkOptions& options, std::string_view done) {
   if (!options.expect && !options.dry_run) {
@@ -38,11 +41,12 @@ Result<int> do_bulk(Session& session, const BulkOptions& options, std::string_vi
   op.filter = *filter;
   op.expect = options.expect;
   op.dry_run = options.dry_run;
-  const auto reply = session.ask(std::move(op));
-  if (!reply) return tl::unexpected(reply.error());
+  const auto answer = ask_patiently(session, std::move(op), "working");
+  if (!answer) return tl::unexpected(answer.error());
+  const auto* reply = &std::get<BulkReply>(*answer);
   Screen& screen = session.screen();
   if (screen.json()) {
-    screen.line(to_json(Reply(*reply)));
+    screen.line(to_json(*answer));
   } else if (options.dry_run) {
     screen.line(fmt::format("{} match; to go on: --expect {}", reply->matched, reply->matched));
   } else {

@@ -56,7 +56,9 @@ std::string described(const CLI::Option& option) {
 
 std::string option_title(const CLI::Option& option) {
   std::string title = option.get_name();
-  if (option.get_items_expected_max() > 0) title += " " + option.get_type_name();
+  // CLI11 adds what is checked, after a colon.
+  const std::string type = option.get_type_name();
+  if (option.get_items_expected_max() > 0) title += " " + type.substr(0, type.find(':'));
   if (option.get_items_expected_max() > 1) title += "…";
   return title;
 }
@@ -101,7 +103,7 @@ std::string overview(const Parser& parser) {
   add_rows(out, "With every command", common);
   out +=
       "\nExit status: 0 done, 1 failed, 2 not understood or invalid, 3 not found, 4 refused, 5 "
-      "out of reach.\nretsu help COMMAND explains a command.\n";
+      "out of reach.\nretsu help COMMAND explains a command.";
   return out;
 }
 
@@ -133,7 +135,8 @@ std::string help_of(const Parser& parser, const CLI::App& app) {
     out += "\nExamples:\n  ";
     for (const char c : command->row->example)
       out += c == '\n' ? std::string("\n  ") : std::string(1, c);
-    out += "\n";
+  } else {
+    out.pop_back();
   }
   return out;
 }

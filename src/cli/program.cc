@@ -49,7 +49,7 @@ int perform(const Parser& parser, Screen& screen) {
     const CLI::App& node = deepest(parser.app);
     if (node.get_parent() == nullptr) {
       screen.note("which command?");
-      fmt::print(stderr, "{}", overview(parser));
+      fmt::print(stderr, "{}\n", overview(parser));
       return kUsage;
     }
     return fail(screen, usage(fmt::format("{} needs a command", path_of(node)), path_of(node)));

@@ -24,6 +24,7 @@ Progress::~Progress() {
 }
 
 void Progress::at(const std::string& what, std::int64_t done, std::int64_t whole) {
+  if (what != what_) stage_ = Steady::now();
   what_ = what;
   at(done, whole);
 }
@@ -37,7 +38,8 @@ void Progress::at(std::int64_t done, std::int64_t whole) {
   if (whole > 0) {
     const double share =
         std::clamp(static_cast<double>(done) / static_cast<double>(whole), 0.0, 1.0);
-    const double left = share > 0 ? seconds / share - seconds : 0;
+    const double spent = std::chrono::duration<double>(now - stage_).count();
+    const double left = share > 0 ? spent / share - spent : 0;
     fmt::print(
         stderr, "\r\x1b[K{} {}{} {:3.0f} %, {:.0f} s left", what_, bar(share, kBarWidth),
         std::string(static_cast<std::size_t>(kBarWidth - std::lround(share * kBarWidth)), ' '),

@@ -17,7 +17,7 @@ class Progress {
 
   // `whole` 0: nobody knows.
   void at(std::int64_t done, std::int64_t whole);
-  void at(const std::string& what, std::int64_t done, std::int64_t whole);
+  void at(const std::string& what, std::int64_t done, std::int64_t whole);  // another stage
 
  private:
   using Steady = std::chrono::steady_clock;
@@ -25,6 +25,7 @@ class Progress {
   std::string what_;
   const bool is_terminal_;
   const Steady::time_point start_ = Steady::now();
+  Steady::time_point stage_ = start_;
   Steady::time_point drawn_ = start_;
   bool shown_ = false;
 };

@@ -167,6 +167,34 @@ TEST_F(KeepTest, ABackupIsPutBack) {
   EXPECT_EQ(retsu({"restore", "nowhere", "--at", "fresh"}).status, 5);
 }
 
+TEST_F(KeepTest, AKilledRestoreLeavesTheOldStoreOrTheNewOne) {
+  fill(20'000);
+  done({"backup", "saved"});
+  done({"push", "--id", "later"});
+  const std::pair<const char*, std::size_t> moments[] = {{"store/retsu.db.part", 20'001},
+                                                         {"store/retsu.db.before", 20'000}};
+  for (const auto& [sign, whole] : moments) {
+    const pid_t child = start({"restore", "saved", "--force"});
+    const auto has_begun = [&, name = fs::path(sign).filename().string()] {
+      for (const auto& entry : fs::directory_iterator(path("store"))) {
+        if (entry.path().filename().string().starts_with(name)) return true;
+      }
+      return false;
+    };
+    while (!has_begun()) {
+      ASSERT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it ended before it began";
+      std::this_thread::yield();
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    if (!fs::exists(path("store/retsu.db"))) continue;  // set aside, and nothing in its place
+    const std::size_t stored = tasks();
+    EXPECT_TRUE(stored == 20'001 || stored == whole) << stored;
+  }
+  done({"restore", "saved", "--force"});
+  EXPECT_EQ(tasks(), 20'000U);
+}
+
 TEST_F(KeepTest, AStoreThatWasKilledIsSetAsideWithItsLog) {
   done({"push", "--id", "old"});
   done({"backup", "saved"});
@@ -235,6 +263,11 @@ TEST_F(KeepTest, VerifyTellsReferencesThatLeadNowhere) {
   for (const auto& [sql, problem] : kinds) {
     change(sql);
     verify_damaged(problem);
+    if (std::string(problem).find("JSON") == std::string::npos) {  // a start looks at no payload
+      const Ran ran = retsu({"tasks"});
+      EXPECT_EQ(ran.status, 5) << sql;
+      EXPECT_THAT(ran.err, HasSubstr(problem));
+    }
     done({"restore", "saved", "--force"});
   }
   EXPECT_THAT(done({"verify"}), HasSubstr("is whole"));

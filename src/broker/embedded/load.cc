@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "broker/embedded/fold.h"
+#include "broker/embedded/references.h"
 
 namespace retsu::embedded {
 namespace {
@@ -50,6 +51,7 @@ sqlite::Done Loader::read_journal() {
 
 sqlite::Done load(Loader& loader, Engine& engine, Fold* fold, std::size_t payload_bytes) {
   engine::Changes ready;
+  References references(References::Care::kEnough);
   const auto restore = [&] {
     engine.restore(ready);
     ready.clear();
@@ -59,6 +61,8 @@ sqlite::Done load(Loader& loader, Engine& engine, Fold* fold, std::size_t payloa
         [&]<class Row>(std::optional<Row> row, const Key<Row>& key, bool from_journal) {
           if (fold != nullptr && from_journal) fold->set<Row>(key, row);
           if (!row) return;
+          references.see(*row);
+          if (!references.fit()) return;  // the engine would look for what is not there
           if constexpr (std::is_same_v<Row, engine::TaskRow>) {
             if (!from_journal && static_cast<std::size_t>(engine.payload_bytes()) > payload_bytes) {
               row->payload = Json::parked(row->payload.size(), row->sequence);
@@ -68,8 +72,13 @@ sqlite::Done load(Loader& loader, Engine& engine, Fold* fold, std::size_t payloa
           if (ready.size() >= kRestoredAtOnce) restore();
         });
   });
-  if (done) restore();
-  return done;
+  if (!done) return done;
+  const std::vector<std::string> problems = std::move(references).problems();
+  if (!problems.empty()) {
+    return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, problems.front()});
+  }
+  restore();
+  return {};
 }
 
 }  // namespace retsu::embedded

@@ -66,8 +66,9 @@ class Loader {
   std::size_t journal_bytes_ = 0;
 };
 
-// All rows into an empty engine. What the journal has of them, and the tables have not, goes into
-// the fold too, if there is one. Payloads beyond so many bytes are parked.
+// All rows into an empty engine. Refused too: rows that do not fit together. What the journal has
+// of them, and the tables have not, goes into the fold too, if there is one. Payloads beyond so
+// many bytes are parked.
 sqlite::Done load(Loader& loader, Engine& engine, Fold* fold = nullptr,
                   std::size_t payload_bytes = SIZE_MAX);
 

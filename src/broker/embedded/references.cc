@@ -29,11 +29,14 @@ void References::see(const engine::TaskRow& task) {
   const auto place = [&](std::string_view column) {
     return fmt::format("table tasks, sequence {}, column {}: ", task.sequence, column);
   };
-  const std::int64_t fence = task.run ? task.run->fence : 0;
-  if (!tasks_.emplace(task.id, SeenTask{task.sequence, task.state, fence, false}).second) {
+  SeenTask seen{task.sequence, task.state, 0, {}, false};
+  if (task.run) {
+    seen.fence = task.run->fence;
+    seen.claim_id = task.run->claim_id;
+  }
+  if (!tasks_.emplace(task.id, std::move(seen)).second) {
     complain(fmt::format("{}{} is the id of another task too", place("id"), task.id.view()));
   }
-  if (!is_utf8(task.id)) complain(place("id") + "is not UTF-8");
   if (!queues_.contains(task.line->queue->name)) {
     complain(fmt::format("{}there is no queue {}", place("queue"), task.line->queue->name.view()));
   }
@@ -42,7 +45,7 @@ void References::see(const engine::TaskRow& task) {
         fmt::format("{}is above the last one given out, {}", place("sequence"), meta_.sequence));
   }
   if (task.priority < 1 || task.priority > kCritical) complain(place("priority") + "is not 1 to 6");
-  if (task.state == State::kStarted && !task.run) complain(place("fence") + "is missing");
+  if (care_ == Care::kEnough) return;
   see_value(task, "payload", task.payload);
   if (!task.run) return;
   see_value(task, "result", task.run->result);
@@ -56,20 +59,21 @@ void References::see(const engine::EdgeRow& edge) {
   if (dependent == tasks_.end() || dependent->second.sequence != edge.sequence) {
     complain(fmt::format("{}there is no task {} of that sequence", place, edge.dependent.view()));
   }
+  if (care_ == Care::kEnough) return;
   if (!edge.met && !edge.missing && !edge.gone && !tasks_.contains(edge.target)) {
-    complain(fmt::format("{}there is no task {} to wait for", place, edge.target.view()));
+    unmet_.emplace(edge.target,
+                   fmt::format("{}there is no task {} to wait for", place, edge.target.view()));
   }
 }
 
-void References::see(const engine::ClaimRow& claim) {
-  claims_.insert(claim.number);
-  claim_ids_.insert(claim.id);
-}
+void References::see(const engine::ClaimRow& claim) { claims_.emplace(claim.number, claim.id); }
 
 void References::see(const engine::MemberRow& member) {
   const auto place = fmt::format("table claim_tasks, fence {}: ", member.fence);
-  if (!claims_.contains(member.claim)) {
+  const auto claim = claims_.find(member.claim);
+  if (claim == claims_.end()) {
     complain(fmt::format("{}there is no claim {}", place, member.claim));
+    return;
   }
   if (member.fence > meta_.fence) {
     complain(fmt::format("{}is above the last one given out, {}", place, meta_.fence));
@@ -77,7 +81,7 @@ void References::see(const engine::MemberRow& member) {
   if (member.hold != engine::Hold::kHeld) return;
   const auto task = tasks_.find(member.task);
   if (task == tasks_.end() || task->second.state != State::kStarted ||
-      task->second.fence != member.fence) {
+      task->second.fence != member.fence || task->second.claim_id != claim->second) {
     complain(fmt::format("{}task {} is not running under it", place, member.task.view()));
   } else {
     task->second.held = true;
@@ -94,7 +98,10 @@ void References::see(const engine::ScheduleRow& schedule) {
   }
 }
 
+void References::see(const engine::CascadeRow& cascade) { unmet_.erase(cascade.target); }
+
 std::vector<std::string> References::problems() && {
+  for (auto& [target, problem] : unmet_) complain(std::move(problem));
   for (const auto& [id, task] : tasks_) {
     if (task.state == State::kStarted && !task.held) {
       complain(

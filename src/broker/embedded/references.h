@@ -13,6 +13,10 @@ namespace retsu::embedded {
 // Is shown all rows of a store, kind by kind as Loader does, and keeps little of each.
 class References {
  public:
+  // Whether values that nothing depends on are looked at too: JSON, and what is waited for.
+  enum class Care : std::uint8_t { kEnough, kAll };
+  explicit References(Care care) : care_(care) {}
+
   template <class Row>
   void see(const Row&) {}
   void see(const StoredMeta& meta);
@@ -22,8 +26,10 @@ class References {
   void see(const engine::ClaimRow& claim);
   void see(const engine::MemberRow& member);
   void see(const engine::ScheduleRow& schedule);
+  void see(const engine::CascadeRow& cascade);
 
-  // What does not fit, each with its place; the first hundred.
+  [[nodiscard]] bool fit() const { return problems_.empty(); }  // all rows seen so far
+  // What does not fit, each with its place; the first hundred. When all rows have been seen.
   [[nodiscard]] std::vector<std::string> problems() &&;
 
  private:
@@ -34,13 +40,16 @@ class References {
     engine::Sequence sequence = 0;
     State state = State::kQueued;
     std::int64_t fence = 0;
+    Text claim_id;
     bool held = false;
   };
+  const Care care_;
   boost::unordered_flat_map<Text, SeenTask, std::hash<Text>> tasks_;
   boost::unordered_flat_set<Text, std::hash<Text>> queues_;
-  boost::unordered_flat_set<std::uint64_t> claims_;
-  boost::unordered_flat_set<Text, std::hash<Text>> claim_ids_;
+  boost::unordered_flat_map<std::uint64_t, Text> claims_;  // their ids
   engine::MetaRow meta_;
+  // Open references by the task that is not there: its dependents may be about to be told.
+  boost::unordered_flat_map<Text, std::string, std::hash<Text>> unmet_;
   std::vector<std::string> problems_;
 };
 

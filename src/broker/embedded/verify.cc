@@ -61,7 +61,7 @@ class Verification {
       verdict_.problems.push_back(place);
       return true;
     });
-    References references;
+    References references(References::Care::kAll);
     std::int64_t seen = 0;
     auto done = loader.read_journal().and_then([&] {
       return loader.for_each_row([&]<class Row>(std::optional<Row> row, const Key<Row>&, bool) {
