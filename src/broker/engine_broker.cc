@@ -226,7 +226,11 @@ void EngineBroker::work(std::vector<Request> requests) {
     catch_up();
     serve_waiters();
   }
-  if (!in_flight_) launch();
+  // A group that could not be kept leaves answers behind.
+  while (!in_flight_) {
+    launch();
+    if (group_.served.empty()) break;
+  }
 }
 
 void EngineBroker::serve(Request request) {

@@ -46,7 +46,9 @@ void EngineBroker::land(Keeper::Kept kept) {
   if (kept == Keeper::Kept::kUnknown) return lose_track(std::move(group));
   keeper_->kept(*engine_, std::move(group.changes));
   // Under load it folds as it goes; the rest waits for a quiet moment.
-  if (!full_ && searching_.empty()) look_again_ = Steady::now() + kTidyAfter;
+  if (!full_ && searching_.empty() && keeper_->works()) {
+    look_again_ = Steady::now() + kTidyAfter;
+  }
   deliver(std::move(group));
 }
 
@@ -77,10 +79,8 @@ void EngineBroker::do_without_growth(Group failed) {
   }
 }
 
-// Whether the group was kept is not known: nobody may be told that it was, or that it was not. What
-// was made on top of it was not kept for certain.
+// Whether the group was kept is not known: nobody may be told that it was, or that it was not.
 void EngineBroker::lose_track(Group failed) {
-  Group later = next_group();
   for (Served& served : failed.served) {
     served.reply = Result<Reply>(tl::unexpected(outcome_unknown()));
   }
@@ -88,7 +88,6 @@ void EngineBroker::lose_track(Group failed) {
   deliver(std::move(failed));
   tell_of_gap();
   reopen();
-  serve_again(std::move(later.served));
 }
 
 void EngineBroker::serve_again(std::vector<Served> served) {
@@ -103,10 +102,12 @@ void EngineBroker::serve_again(std::vector<Served> served) {
   }
 }
 
+// A new engine from what was kept. What is being made goes with the old one, and is done again.
 void EngineBroker::reopen() {
+  Group unkept = next_group();
   auto fresh = std::make_unique<Engine>(limits_);
   touched_.clear();
-  group_.changes.clear();
+  unkept.changes.clear();
   engine_.reset();
   if (auto opened = keeper_->reopen(*fresh); opened) {
     engine_ = std::move(fresh);
@@ -119,6 +120,7 @@ void EngineBroker::reopen() {
     for (Waiter& waiter : waiters_) refuse(waiter.request, broken_);
     waiters_.clear();
   }
+  serve_again(std::move(unkept.served));
 }
 
 // What the store has to do besides keeping, when there is time for it.

@@ -215,7 +215,7 @@ TEST(Faults, AFailedCallIsToldAndNothingIsHalfDone) {
         reached |= number == failing;
         return number == failing ? code : SQLITE_OK;
       });
-      for (int i = 0; i < (deep() ? 200 : scaled(30, 3)); ++i) {
+      for (int i = 0; i < (deep() ? 300 : scaled(80, 4)); ++i) {
         if (queue.step() == FaultyRun::End::kDoubt) {
           ++doubts;
           queue.close();  // it goes on by itself too, a second later
