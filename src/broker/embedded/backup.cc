@@ -32,19 +32,7 @@ Status remove(const std::string& path) {
 // Takes the directory for this process alone; it is made, with those above it, and their names are
 // on the disk.
 Result<LockFile> take(const std::string& directory) {
-  fs::path made = fs::absolute(directory).lexically_normal();
-  if (!made.has_filename()) made = made.parent_path();
-  std::error_code failure;
-  const bool is_new = fs::create_directories(made, failure);
-  if (failure) return failed("make", directory, failure.value());
-  if (is_new) {
-    for (fs::path above = made.parent_path();; above = above.parent_path()) {
-      if (auto synced = sync_path(above.string()); !synced) {
-        return tl::unexpected(std::move(synced.error()));
-      }
-      if (above == above.parent_path()) break;
-    }
-  }
+  if (auto made = make_directory(directory); !made) return tl::unexpected(std::move(made.error()));
   return LockFile::take(directory + kLockFile);
 }
 
@@ -72,6 +60,7 @@ Result<Verdict> copy(const std::string& from, const std::string& to,
     database->on_tick(&tick);
     auto into = database->prepare("VACUUM INTO ?");
     if (!into) return refused(into.error());
+    make_private_file(part);
     into->bind(1, std::string_view(part));
     const auto copied = into->run();
     database->on_tick(nullptr);

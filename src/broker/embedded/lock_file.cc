@@ -12,7 +12,7 @@
 namespace retsu::embedded {
 
 Result<LockFile> LockFile::take(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) {
     return refuse(ErrorCode::kUnavailable,
                   fmt::format("cannot open {}: {}", path, std::strerror(errno)));

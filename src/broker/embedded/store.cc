@@ -39,12 +39,7 @@ Store::Store(std::string directory, StoreSettings settings, LockFile lock)
     : directory_(std::move(directory)), settings_(settings), lock_(std::move(lock)) {}
 
 Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSettings settings) {
-  std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
-  if (failure) {
-    return refuse(ErrorCode::kUnavailable,
-                  fmt::format("cannot make the directory {}: {}", directory, failure.message()));
-  }
+  if (auto made = make_directory(directory); !made) return tl::unexpected(std::move(made.error()));
   auto lock = LockFile::take(directory + kLockFile);
   if (!lock) return tl::unexpected(std::move(lock.error()));
   return std::unique_ptr<Store>(new Store(directory, settings, std::move(*lock)));
@@ -56,6 +51,7 @@ Store::~Store() {
 }
 
 Status Store::connect() {
+  if (settings_.vfs == nullptr) make_private_file(directory_ + kDatabaseFile);
   auto database = sqlite::Database::open(
       directory_ + kDatabaseFile, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
       settings_.vfs);
@@ -293,7 +289,7 @@ bool Store::has_room() {
   const std::string path = directory_ + kBallastFile;
   std::error_code ignored;
   if (std::filesystem::file_size(path, ignored) == settings_.ballast_bytes && !ignored) return true;
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return false;
   has_ballast_ = ::posix_fallocate(file, 0, static_cast<off_t>(settings_.ballast_bytes)) == 0;
   ::close(file);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 namespace retsu::embedded {
 
@@ -33,6 +34,32 @@ sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path) {
     return tl::unexpected(std::move(done.error()));
   }
   return database;
+}
+
+Status make_directory(const std::string& directory) {
+  namespace fs = std::filesystem;
+  fs::path made = fs::absolute(directory).lexically_normal();
+  if (!made.has_filename()) made = made.parent_path();
+  std::error_code failure;
+  std::vector<fs::path> changed;  // those that get a new name
+  for (fs::path at = made; !fs::exists(at, failure) && at != at.parent_path();) {
+    at = at.parent_path();
+    changed.push_back(at);
+  }
+  fs::create_directories(made, failure);
+  if (failure) {
+    return refuse(ErrorCode::kUnavailable,
+                  fmt::format("cannot make the directory {}: {}", directory, failure.message()));
+  }
+  for (const fs::path& each : changed) {
+    if (auto synced = sync_path(each.string()); !synced) return synced;
+  }
+  return {};
+}
+
+void make_private_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file >= 0) ::close(file);
 }
 
 Status sync_path(const std::string& path) {

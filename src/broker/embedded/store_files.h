@@ -26,6 +26,13 @@ Error store_error(const std::string& directory, const sqlite::Failure& failure);
 // behind that one's answers by nothing, as they are given after the commit.
 sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path);
 
+// Makes the directory, and those above it, if it is not there; their names are on the disk then.
+Status make_directory(const std::string& directory);
+
+// Makes an empty file, if it is not there, that its owner alone may read: payloads are nobody
+// else's business. SQLite gives the files that it makes beside a database the mode of that.
+void make_private_file(const std::string& path);
+
 // Returns when the bytes of the file, or the names in the directory, are on the disk.
 Status sync_path(const std::string& path);
 

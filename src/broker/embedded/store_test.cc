@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
 #include "broker/embedded/journal.h"
@@ -47,6 +49,19 @@ TEST_F(StoreTest, EveryKindOfRowHasItsColumns) {
     while (*columns->step()) names.emplace_back(columns->text(0));
     EXPECT_EQ(names, embedded::columns_of<Row>()) << table;
   });
+}
+
+TEST_F(StoreTest, IsReadableByItsOwnerOnly) {
+  const auto broker = open();
+  ASSERT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(1)}));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    ++files;
+    EXPECT_EQ(entry.status().permissions() & std::filesystem::perms(0077),
+              std::filesystem::perms::none)
+        << entry.path();
+  }
+  EXPECT_GE(files, 4);
 }
 
 TEST_F(StoreTest, IsReadableWithSqliteWhenItIsClosed) {
