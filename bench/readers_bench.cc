@@ -30,29 +30,22 @@ Latency push_latency(Broker& broker, int pushes) {
   return {spent[spent.size() / 2], spent[spent.size() * 95 / 100]};
 }
 
-// Runs `read` again and again beside the pushes.
+// Runs `read` again and again beside the pushes. The log's file never shrinks: its size is the
+// most that it ever had.
 template <class Read>
 void measure(Broker& broker, const std::string& log, const char* what, const Latency& alone,
              Read read) {
   std::atomic<bool> stop = false;
   std::atomic<int> reads = 0;
-  std::uintmax_t longest_log = 0;
   std::thread reader([&] {
     for (; !stop; ++reads) read();
-  });
-  std::thread watcher([&] {
-    for (; !stop; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
-      std::error_code ignored;
-      longest_log = std::max(longest_log, std::filesystem::file_size(log, ignored));
-    }
   });
   const Latency beside = push_latency(broker, 10'000);
   stop = true;
   reader.join();
-  watcher.join();
   fmt::print("{:<34} {:>8.2f} {:>8.2f} {:>7.1f} × {:>8.1f} × {:>7} {:>9.1f}\n", what, beside.p50,
              beside.p95, beside.p50 / alone.p50, beside.p95 / alone.p95, reads.load(),
-             static_cast<double>(longest_log) / (1 << 20));
+             static_cast<double>(std::filesystem::file_size(log)) / (1 << 20));
 }
 
 void run(const Options& options) {

@@ -7,21 +7,10 @@
 #include <limits>
 #include <sstream>
 
-#include "retsu/error.h"
+#include "api/refusal.h"
 
 namespace retsu_api {
 namespace {
-
-// What `call` throws, as `code: message`; empty if it throws nothing.
-template <class Call>
-std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 std::string nested(int depth) {
   const auto count = static_cast<std::size_t>(depth);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "api/refusal.h"
 #include "base/temporary_directory.h"
 #include "retsu/queue.h"
 
@@ -25,16 +26,6 @@ std::set<std::string> edges(const Pipeline& pipeline) {
     }
   }
   return found;
-}
-
-template <class Call>
-std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 class PipelineTest : public testing::Test {

@@ -70,8 +70,8 @@ Claim Queue::claim(const ClaimRequest& request, const std::stop_token& stop) {
   std::string body;
   try {
     body = door().call("claim", to_text(request), std::move(context)).body;
-  } catch (const Error&) {
-    if (stop.stop_requested()) return {};  // nothing was claimed
+  } catch (const Error& error) {
+    if (stop.stop_requested() && error.code() == "shutdown") return {};  // nothing was claimed
     throw;
   }
   auto claim = from_text<Claim>(body);

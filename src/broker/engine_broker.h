@@ -29,7 +29,7 @@ namespace retsu {
 // the first one fails, both are undone, the later first.
 class EngineBroker : public Broker {
  public:
-  // The clock is read by the owner thread only. Without one it stands still until set_clock.
+  // The clock is read by any thread. Without one it stands still until set_clock.
   using Clock = std::function<TimePoint()>;
   static Clock system_clock();
 

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cli/bulk.h"
+#include "cli/commands.h"
 #include "cli/json_lines.h"
 #include "cli/session.h"
 #include "cli/task_table.h"
@@ -30,6 +34,28 @@ Result<int> for_each_id(Session& session, const std::vector<std::string>& ids) {
                                     screen.styled(style_of(task->state), state_of(*task)));
   }
   return status;
+}
+
+// A command that does One to each task that is named, or Many to all that match.
+template <class One, class Many>
+Action by_id_or_filter(CLI::App& app, std::string_view done) {
+  struct Options {
+    std::vector<std::string> ids;
+    BulkOptions bulk;
+  };
+  auto options = std::make_shared<Options>();
+  app.add_option("TASK", options->ids, "Ids; or say with options which tasks");
+  options->bulk.add_to(app);
+  return [options, done](Session& session) -> Result<int> {
+    const bool by_filter =
+        options->bulk.filter.given() || options->bulk.expect || options->bulk.dry_run;
+    if (options->ids.empty() == !by_filter) {
+      return refuse(ErrorCode::kInvalid,
+                    "name tasks by their ids, or with options such as --queue, but not both");
+    }
+    if (by_filter) return do_bulk<Many>(session, options->bulk, done);
+    return for_each_id<One>(session, options->ids);
+  };
 }
 
 }  // namespace retsu::cli

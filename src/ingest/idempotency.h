@@ -1,20 +1,11 @@
 // One key, one effect: what makes a repeated call the same call.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "model/operations.h"
 
 namespace retsu {
-
-// Keys of different callers, or for different operations, have nothing to do with each other.
-struct IdempotencyKey {
-  std::string caller;
-  std::string operation;
-  std::string key;
-  std::strong_ordering operator<=>(const IdempotencyKey&) const = default;
-};
 
 // Whether a key makes a difference: operations that have the effect of once however often they are
 // sent need none, and a claim has its claim id for that.

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+
 #include "base/temporary_directory.h"
 #include "broker/codec.h"
 #include "broker/embedded/embedded_broker.h"
@@ -43,6 +47,9 @@ class Patient final : public conformance::Subject {
   }
   void close() { broker_.reset(); }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] bool has_ballast() const {
+    return std::filesystem::exists(directory_.path() + "/ballast");
+  }
 
   Broker& broker() override { return *broker_; }
   TimePoint now() override { return now_; }
@@ -235,6 +242,89 @@ TEST(Faults, AFailedCallIsToldAndNothingIsHalfDone) {
     }
     EXPECT_GT(code == SQLITE_FULL ? full : doubts, 5);
   }
+}
+
+// The queue asks for room once a second; until then each try is refused.
+template <class Call>
+bool succeeds_in_the_end(Call call) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (call()) return true;
+  }
+  return false;
+}
+
+TEST(Faults, AFullDiskRefusesWhatGrowsAndTheQueueGoesOnByItself) {
+  SimulatedDisk disk;
+  Patient queue(disk);
+  ASSERT_TRUE(queue.open()) << queue.problem();
+  const auto push = [&] {
+    NewTask task;
+    task.payload = '"' + std::string(5'000, 'x') + '"';
+    return call(queue.broker(), Push{.tasks = {std::move(task)}});
+  };
+  disk.set_capacity(disk.used() + 300'000);
+  int accepted = 0;
+  Result<PushReply> pushed = push();
+  for (; pushed; pushed = push()) ++accepted;
+  EXPECT_EQ(pushed.error().code, ErrorCode::kStorageFull);
+  EXPECT_GT(accepted, 3);
+  EXPECT_FALSE(queue.has_ballast());
+
+  disk.set_capacity(disk.used() + 100'000);  // what the ballast gave up
+  const auto claimed = call(queue.broker(), Claim{});
+  ASSERT_TRUE(claimed.has_value()) << claimed.error().message;
+  EXPECT_EQ(push().error().code, ErrorCode::kStorageFull);
+  EXPECT_TRUE(call(queue.broker(), Settle{.claim_id = claimed->claim_id, .all = Outcome::kFinish}));
+
+  disk.set_capacity(std::nullopt);
+  EXPECT_TRUE(succeeds_in_the_end(push));
+  const auto stats = call(queue.broker(), Stats{});
+  ASSERT_TRUE(stats.has_value());
+  EXPECT_EQ(stats->tasks.at("FINISHED"), 1);
+  EXPECT_EQ(stats->tasks.at("QUEUED"), accepted);
+}
+
+TEST(Faults, WhenNothingFitsAtAllEverythingIsRefusedAndNothingIsLost) {
+  SimulatedDisk disk;
+  Patient queue(disk);
+  ASSERT_TRUE(queue.open()) << queue.problem();
+  const Push push{.tasks = std::vector<NewTask>(1)};
+  ASSERT_TRUE(call(queue.broker(), push));
+  disk.set_fault([](DiskCall call, std::uint64_t) {
+    return call == DiskCall::kWrite ? SQLITE_FULL : SQLITE_OK;
+  });
+  EXPECT_EQ(call(queue.broker(), push).error().code, ErrorCode::kStorageFull);
+  EXPECT_EQ(call(queue.broker(), Claim{}).error().code, ErrorCode::kStorageFull);
+  disk.set_fault(nullptr);
+  Result<ClaimReply> claimed;
+  EXPECT_TRUE(succeeds_in_the_end([&] {
+    claimed = call(queue.broker(), Claim{});
+    return claimed.has_value();
+  }));
+  EXPECT_EQ(claimed->tasks.size(), 1U);
+  EXPECT_EQ(claimed->remaining, 0);
+}
+
+TEST(Faults, AFailedSyncIsNeverASuccessAndThoseWhoWatchAreToldOfTheGap) {
+  SimulatedDisk disk;
+  Patient queue(disk);
+  ASSERT_TRUE(queue.open()) << queue.problem();
+  std::atomic<std::uint64_t> missed = 0;
+  {
+    const Subscription watching =
+        queue.broker().watch({}, [&](const EventBatch& batch) { missed += batch.missed; });
+    bool failed = false;
+    disk.set_fault([&](DiskCall call, std::uint64_t) {
+      if (call != DiskCall::kSync || std::exchange(failed, true)) return SQLITE_OK;
+      return SQLITE_IOERR_FSYNC;
+    });
+    const auto pushed = call(queue.broker(), Push{.tasks = std::vector<NewTask>(1)});
+    ASSERT_FALSE(pushed.has_value());
+    EXPECT_EQ(pushed.error().code, ErrorCode::kOutcomeUnknown);
+    EXPECT_TRUE(call(queue.broker(), Push{.tasks = std::vector<NewTask>(1)}));
+  }
+  EXPECT_GT(missed, 0U);
 }
 
 }  // namespace

@@ -419,23 +419,4 @@ bool SimulatedDisk::power_loss(std::mt19937_64& dice) {
   return true;
 }
 
-std::string SimulatedDisk::read(const std::string& suffix) const {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [name, file] : files_) {
-    if (name.ends_with(suffix) && file->exists) return file->seen;
-  }
-  return {};
-}
-
-void SimulatedDisk::overwrite(const std::string& suffix, std::int64_t at,
-                              const std::string& bytes) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [name, file] : files_) {
-    if (!name.ends_with(suffix)) continue;
-    apply(file->seen, {at, bytes, false});
-    file->durable = file->seen;
-    file->unsynced.clear();
-  }
-}
-
 }  // namespace retsu::random_runs

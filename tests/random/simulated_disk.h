@@ -46,10 +46,6 @@ class SimulatedDisk {
   bool keep_power();                       // not after all; false: it has gone already
   bool power_loss(std::mt19937_64& dice);  // false: the power was on
 
-  // The file as programs see it, to look at or to damage.
-  std::string read(const std::string& suffix) const;
-  void overwrite(const std::string& suffix, std::int64_t at, const std::string& bytes);
-
  private:
   friend struct DiskMethods;
 

@@ -19,6 +19,14 @@
 
 namespace retsu {
 
+// Keys of different callers, or for different operations, have nothing to do with each other.
+struct IdempotencyKey {
+  std::string caller;
+  std::string operation;
+  std::string key;
+  std::strong_ordering operator<=>(const IdempotencyKey&) const = default;
+};
+
 // A queue as obvious as possible. Everything is found by looking at everything; there is no index,
 // and long work is always done at once (`limits.steps` is ignored). Not thread-safe. Commands come
 // as the broker hands them to an engine: valid by themselves, and with all ids filled in. `wait_ms`
