@@ -18,9 +18,10 @@ double bare_loop(std::uint64_t groups, std::uint64_t bytes) {
   auto database = sqlite::Database::open(folder.path() + "/bare.db",
                                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   RETSU_CHECK(database.has_value());
-  RETSU_CHECK(database->execute(
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF;"
-      "CREATE TABLE journal (number INTEGER PRIMARY KEY, changes BLOB)"));
+  RETSU_CHECK(
+      database->execute("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = "
+                        "FULL; PRAGMA secure_delete = OFF;"
+                        "CREATE TABLE journal (number INTEGER PRIMARY KEY, changes BLOB)"));
   auto begin = database->prepare("BEGIN IMMEDIATE");
   auto add = database->prepare("INSERT INTO journal VALUES (?, ?)");
   auto drop = database->prepare("DELETE FROM journal WHERE number = ?");

@@ -16,10 +16,10 @@ Committer::~Committer() {
   thread_.join();
 }
 
-void Committer::start() {
+void Committer::start(const engine::Changes& group) {
   {
     const std::lock_guard lock(mutex_);
-    started_ = true;
+    group_ = &group;
   }
   changed_.notify_all();
 }
@@ -38,11 +38,11 @@ Keeper::Kept Committer::wait() {
 void Committer::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return started_ || stopping_; });
-    if (!started_) return;
-    started_ = false;
+    changed_.wait(lock, [this] { return group_ != nullptr || stopping_; });
+    if (group_ == nullptr) return;
+    const engine::Changes& group = *std::exchange(group_, nullptr);
     lock.unlock();
-    const Keeper::Kept kept = keeper_.commit();
+    const Keeper::Kept kept = keeper_.commit(group);
     lock.lock();
     result_ = kept;
     lock.unlock();

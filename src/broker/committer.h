@@ -19,8 +19,8 @@ class Committer {
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
-  void start();                          // the group that was prepared
-  std::optional<Keeper::Kept> result();  // once; none: still at it
+  void start(const engine::Changes& group);  // which stays as it is until the result is there
+  std::optional<Keeper::Kept> result();      // once; none: still at it
   Keeper::Kept wait();
 
  private:
@@ -30,7 +30,7 @@ class Committer {
   const std::function<void()> done_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool started_ = false;
+  const engine::Changes* group_ = nullptr;  // to be committed
   bool stopping_ = false;
   std::optional<Keeper::Kept> result_;
   std::thread thread_;

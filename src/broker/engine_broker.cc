@@ -183,7 +183,9 @@ void EngineBroker::run() {
   }
   std::vector<Request> rest = std::exchange(inbox_, {});
   lock.unlock();
-  if (in_flight_) land(committer_->wait());
+  if (in_flight_) {
+    if (auto landed = land(committer_->wait())) settle(std::move(*landed));
+  }
   for (Waiter& waiter : waiters_) refuse(waiter.request, shut_down());
   waiters_.clear();
   std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
@@ -192,9 +194,9 @@ void EngineBroker::run() {
   for (Request& request : rest) refuse(request, shut_down());
   // What is still to be kept, and without growth if it must be.
   for (int tries = 0; tries < 2 && keeper_ && engine_ && !group_.changes.empty(); ++tries) {
-    keeper_->prepare(group_.changes);
+    keeper_->prepare();
     in_flight_ = next_group();
-    land(keeper_->commit());
+    land_here();
   }
   for (Served& served : group_.served) {
     if (served.reply && !group_.changes.empty()) {
@@ -205,9 +207,7 @@ void EngineBroker::run() {
 }
 
 void EngineBroker::work(std::vector<Request> requests) {
-  if (in_flight_) {
-    if (const auto kept = committer_->result()) land(*kept);
-  }
+  land_if_done();
   if (!in_flight_) {
     if (Steady::now() >= look_again_) tidy();
     std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
@@ -221,11 +221,9 @@ void EngineBroker::work(std::vector<Request> requests) {
     Request request = std::move(arrived_.front());
     arrived_.pop_front();
     serve(std::move(request));
+    land_if_done();
   }
-  if (engine_) {
-    catch_up();
-    serve_waiters();
-  }
+  complete_group();
   // A group that could not be kept leaves answers behind.
   while (!in_flight_) {
     launch();
@@ -321,6 +319,13 @@ bool EngineBroker::has_lost_payload() {
   return true;
 }
 
+// What has become due, and what the group has made ready for those who wait.
+void EngineBroker::complete_group() {
+  if (!engine_) return;
+  catch_up();
+  serve_waiters();
+}
+
 // One call goes only so far with cascades and housekeeping.
 void EngineBroker::catch_up() {
   const TimePoint time = now();
@@ -408,7 +413,8 @@ void EngineBroker::take_changes() {
   if (group_.changes.empty()) {
     group_.changes = std::move(taken);
   } else {
-    std::ranges::move(taken, std::back_inserter(group_.changes));
+    group_.changes.insert(group_.changes.end(), std::move_iterator(taken.begin()),
+                          std::move_iterator(taken.end()));
   }
 }
 

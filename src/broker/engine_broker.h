@@ -99,8 +99,12 @@ class EngineBroker : public Broker {
   void refuse(Request& request, Error error);
   void take_changes();
   void take_note(const engine::AnyChange& change);
+  void complete_group();
   void launch();
-  void land(Keeper::Kept kept);
+  void land_here();
+  void land_if_done();
+  std::optional<Group> land(Keeper::Kept kept);
+  void settle(Group group);
   [[nodiscard]] bool only_time_has_passed() const;
   Group next_group();
   void do_without_growth(Group failed);

@@ -27,11 +27,16 @@ void EngineBroker::launch() {
     group_.changes.push_back(std::move(looked.changes.front()));
     return deliver(std::move(looked));
   }
-  keeper_->prepare(group_.changes);
+  keeper_->prepare();
   in_flight_ = next_group();
   // One caller alone would only wait for two threads instead of one.
-  if (in_flight_->served.size() <= 1 && arrived_.empty()) return land(keeper_->commit());
-  committer_->start();
+  const bool alone = in_flight_->served.size() <= 1 && arrived_.empty();
+  alone ? land_here() : committer_->start(in_flight_->changes);
+}
+
+// Commits the group in flight on this thread.
+void EngineBroker::land_here() {
+  if (auto landed = land(keeper_->commit(in_flight_->changes))) settle(std::move(*landed));
 }
 
 EngineBroker::Group EngineBroker::next_group() {
@@ -40,16 +45,47 @@ EngineBroker::Group EngineBroker::next_group() {
   return made;
 }
 
-void EngineBroker::land(Keeper::Kept kept) {
+// The group in flight, if it was kept: to be settled.
+std::optional<EngineBroker::Group> EngineBroker::land(Keeper::Kept kept) {
   Group group = *std::exchange(in_flight_, std::nullopt);
-  if (kept == Keeper::Kept::kFull) return do_without_growth(std::move(group));
-  if (kept == Keeper::Kept::kUnknown) return lose_track(std::move(group));
-  keeper_->kept(*engine_, std::move(group.changes));
+  if (kept == Keeper::Kept::kFull) {
+    do_without_growth(std::move(group));
+    return std::nullopt;
+  }
+  if (kept == Keeper::Kept::kUnknown) {
+    lose_track(std::move(group));
+    return std::nullopt;
+  }
+  keeper_->kept(*engine_);
   // Under load it folds as it goes; the rest waits for a quiet moment.
   if (!full_ && searching_.empty() && keeper_->works()) {
     look_again_ = Steady::now() + kTidyAfter;
   }
+  return group;
+}
+
+void EngineBroker::settle(Group group) {
+  engine::Changes changes = std::move(group.changes);
   deliver(std::move(group));
+  keeper_->note(std::move(changes));
+}
+
+// When a commit is over, what was made meanwhile goes at once, so that the disk need not wait for
+// answers and notes.
+void EngineBroker::land_if_done() {
+  if (!in_flight_) return;
+  const auto kept = committer_->result();
+  if (!kept) return;
+  auto landed = land(*kept);
+  if (!landed) return;
+  const bool has_time = deferred_.empty() && Steady::now() < look_again_;
+  if (has_time && !group_.changes.empty() && !only_time_has_passed()) {
+    complete_group();
+    keeper_->prepare();
+    in_flight_ = next_group();
+    committer_->start(in_flight_->changes);
+  }
+  settle(std::move(*landed));
 }
 
 bool EngineBroker::only_time_has_passed() const {

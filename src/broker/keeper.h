@@ -11,9 +11,10 @@
 
 namespace retsu {
 
-// Makes what the engine did last, group by group: prepare, commit, and, if that went well, kept.
-// All calls come from the broker's owner thread but commit(), which may run beside it while it goes
-// on with the engine; meanwhile nothing else is asked of the keeper.
+// Makes what the engine did last, group by group: prepare, commit, and, if that went well, kept and
+// note. All calls come from the broker's owner thread but commit(), which may run beside it while
+// it goes on with the engine; meanwhile nothing is asked of the keeper but to note the group
+// before.
 class Keeper {
  public:
   virtual ~Keeper() = default;
@@ -23,9 +24,10 @@ class Keeper {
     kFull,     // nothing was kept, for want of room
     kUnknown,  // nobody can say: only what reopen() finds is true
   };
-  virtual void prepare(const engine::Changes& group) = 0;
-  virtual Kept commit() = 0;
-  virtual void kept(Engine& engine, engine::Changes group) = 0;
+  virtual void prepare() = 0;
+  virtual Kept commit(const engine::Changes& group) = 0;
+  virtual void kept(Engine& engine) = 0;
+  virtual void note(engine::Changes group) = 0;
 
   // Finds the tasks of a list without the engine, whose own way is to look at every task. False: it
   // cannot, or not better. Else `done` is called once, later, on any thread.

@@ -272,6 +272,7 @@ ClaimReply claim(Tables& tables, const Claim& command) {
     const bool idle = std::ranges::none_of(assigned, &Choice::is_ready);
     if (idle) take_round(tables, stolen, command.max, row, taken);
     if (renews && taken.empty()) tables.roll_back(before);
+    reply.tasks.reserve(taken.size());
     for (const TaskNode* task : taken) reply.tasks.push_back(claimed(tables, *task));
     if (!taken.empty() && row.lease_until != kNever) reply.lease_until = row.lease_until;
     if (taken.empty()) {

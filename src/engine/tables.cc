@@ -10,7 +10,8 @@ namespace {
 const Options kNoOptions;
 const Run kNoRun;
 const QueuePolicy kDefaultPolicy;
-constexpr std::size_t kSharedTypes = 10'000;  // more are stored with each task
+constexpr std::size_t kSharedTypes = 10'000;     // more are stored with each task
+constexpr std::size_t kExpectedChanges = 4'096;  // of a command, at most
 
 }  // namespace
 
@@ -65,7 +66,9 @@ void Tables::roll_back(Mark mark) {
 
 Changes Tables::take() {
   seal();
-  return std::exchange(log_, {});
+  Changes taken = std::exchange(log_, {});
+  log_.reserve(std::min(taken.size(), kExpectedChanges));  // the next command is often like this
+  return taken;
 }
 
 void Tables::undo(Changes changes) {

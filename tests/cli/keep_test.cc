@@ -23,6 +23,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
+constexpr std::size_t kPage = 8'192;  // bytes, in a store
+
 class KeepTest : public CliTest {
  protected:
   void fill(int tasks) {
@@ -300,11 +302,11 @@ TEST_F(KeepTest, VerifyTellsFlippedBytesAndACutFile) {
   ASSERT_GT(whole.size(), 100'000U);
   for (std::size_t page = 1; page < 40; page += 3) {
     std::string damaged = whole;
-    for (std::size_t i = 0; i < 16; ++i) damaged[page * 4096 + i] ^= '\x55';  // a page's header
+    for (std::size_t i = 0; i < 16; ++i) damaged[page * kPage + i] ^= '\x55';  // a page's header
     write("store/retsu.db", damaged);
     EXPECT_EQ(retsu({"verify"}).status, 1) << "page " << page + 1;
   }
-  for (const std::size_t size : {whole.size() / 2, std::size_t{4096}, std::size_t{100}}) {
+  for (const std::size_t size : {whole.size() / 2, kPage, std::size_t{100}}) {
     write("store/retsu.db", whole.substr(0, size));
     const Ran ran = retsu({"verify", "--json"});
     EXPECT_EQ(ran.status, 1) << size << ran.out << ran.err;
@@ -321,7 +323,7 @@ TEST_F(KeepTest, VerifyGoesOnBehindADamagedTable) {
   const auto root = database->integer("SELECT rootpage FROM sqlite_schema WHERE name = 'queues'");
   ASSERT_TRUE(root.has_value());
   std::string bytes = read("store/retsu.db");
-  bytes.replace(static_cast<std::size_t>(*root - 1) * 4096, 8, "nonsense");
+  bytes.replace(static_cast<std::size_t>(*root - 1) * kPage, 8, "nonsense");
   write("store/retsu.db", bytes);
   const Ran ran = verify_damaged("age " + std::to_string(*root) + ":");
   EXPECT_THAT(ran.out, HasSubstr("table queues: database disk image is malformed"));

@@ -23,38 +23,61 @@ void Fold::add(engine::Changes changes) {
   for (engine::AnyChange& change : changes) std::visit(note, change);
 }
 
+void Fold::turn() {
+  RETSU_CHECK(left_ == 0);
+  for_each_kind([&]<class Row>() {
+    auto& rows = std::get<Rows<Row>>(rows_);
+    rows.old.reserve(rows.young.size());
+    for (auto& [key, row] : rows.young) rows.old.push_back({key, std::move(row)});
+    rows.young.clear();
+    std::ranges::sort(rows.old, {}, &Entry<Row>::key);
+    left_ += rows.old.size();
+  });
+}
+
+void Fold::choose(std::size_t most) {
+  for_each_kind([&]<class Row>() {
+    auto& rows = std::get<Rows<Row>>(rows_);
+    for (; most > 0 && rows.chosen < rows.old.size(); --most, --left_, ++rows.chosen) {
+      Entry<Row>& entry = rows.old[rows.chosen];
+      const auto later = rows.young.find(entry.key);
+      entry.dropped = later != rows.young.end() && !later->second;
+    }
+  });
+}
+
+sqlite::Done Fold::write() {
+  sqlite::Done done;
+  for_each_kind([&]<class Row>() {
+    auto& rows = std::get<Rows<Row>>(rows_);
+    for (std::size_t i = rows.written; done && i < rows.chosen; ++i) {
+      const Entry<Row>& entry = rows.old[i];
+      if (entry.dropped) continue;
+      done = entry.row ? rows.table.put(*entry.row) : rows.table.remove(entry.key);
+    }
+  });
+  return done;
+}
+
 void Fold::commit(const std::function<void(const engine::TaskRow&)>& visit) {
-  auto& tasks = std::get<Rows<engine::TaskRow>>(rows_);
-  for (std::size_t i = tasks.committed; visit && i < tasks.next; ++i) {
-    if (tasks.old[i].second) visit(*tasks.old[i].second);
+  const auto& tasks = std::get<Rows<engine::TaskRow>>(rows_);
+  for (std::size_t i = tasks.written; visit && i < tasks.chosen; ++i) {
+    if (tasks.old[i].row && !tasks.old[i].dropped) visit(*tasks.old[i].row);
   }
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
-    rows.committed = rows.next;
-    if (rows.committed < rows.old.size()) return;
-    rows.old = {};
-    rows.next = rows.committed = 0;
+    rows.written = rows.chosen;
+    if (rows.written < rows.old.size()) return;
+    rows.old = std::vector<Entry<Row>>();
+    rows.written = rows.chosen = 0;
   });
 }
 
 void Fold::roll_back() {
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
-    left_ += rows.next - rows.committed;
-    rows.next = rows.committed;
-  });
-}
-
-void Fold::turn() {
-  RETSU_CHECK(left_ == 0);
-  for_each_kind([&]<class Row>() {
-    auto& rows = std::get<Rows<Row>>(rows_);
-    rows.old.reserve(rows.young.size());
-    for (auto& [key, row] : rows.young) rows.old.emplace_back(key, std::move(row));
-    rows.young.clear();
-    std::ranges::sort(
-        rows.old, {}, [](const auto& entry) -> const auto& { return entry.first; });
-    left_ += rows.old.size();
+    left_ += rows.chosen - rows.written;
+    rows.chosen = rows.written;
   });
 }
 

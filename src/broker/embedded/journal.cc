@@ -19,30 +19,32 @@ void pack_entry(Packer& out, const std::optional<Row>& before, const std::option
   std::apply([&](const auto&... part) { (pack(out, part, part), ...); }, key);
   scratch.clear();
   Packer fields(scratch);
-  if (after) pack_fields(fields, before ? *before : blank<Row>(key), *after);
+  if (after && before) pack_fields(fields, *before, *after);
+  if (after && !before) pack_fields(fields, blank<Row>(key), *after);
   out.bytes(scratch);
 }
 
-// The first before and the last after of each object in a group.
+// The first and the last change of each object in a group, in the order of the first ones.
 template <class Change, class Object>
 class Sums {
  public:
   void add(const Change& change, const Object* object) {
     const auto [found, is_new] = places_.emplace(object, sums_.size());
-    if (is_new) {
-      sums_.push_back(std::make_unique<Change>(change));
-    } else {
-      sums_[found->second]->after = change.after;
-    }
+    if (is_new) sums_.push_back({&change, &change});
+    sums_[found->second].last = &change;
   }
   template <class Visit>
-  void for_each(Visit&& visit) const {
-    for (const auto& sum : sums_) visit(sum);
+  void for_each(const Visit& visit) const {
+    for (const Sum& sum : sums_) visit(*sum.first, *sum.last);
   }
 
  private:
+  struct Sum {
+    const Change* first;
+    const Change* last;
+  };
   boost::unordered_flat_map<const Object*, std::size_t> places_;
-  std::vector<std::unique_ptr<Change>> sums_;
+  std::vector<Sum> sums_;
 };
 
 }  // namespace
@@ -56,21 +58,21 @@ std::string pack_group(const engine::Changes& changes) {
   }};
   Sums<engine::QueueChange, engine::Queue> queues;
   Sums<engine::LineChange, engine::Line> lines;
-  std::optional<engine::MetaChange> meta;
+  Sums<engine::MetaChange, void> meta;
   for (const engine::AnyChange& any : changes) {
     if (const auto* queue = std::get_if<std::unique_ptr<engine::QueueChange>>(&any)) {
       queues.add(**queue, (*queue)->queue.get());
     } else if (const auto* line = std::get_if<std::unique_ptr<engine::LineChange>>(&any)) {
       lines.add(**line, (*line)->line.get());
     } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&any)) {
-      meta = engine::MetaChange{meta ? meta->before : (*of_meta)->before, (*of_meta)->after};
+      meta.add(**of_meta, nullptr);
     } else {
       std::visit(write, any);
     }
   }
   queues.for_each(write);
   lines.for_each(write);
-  if (meta) write(std::make_unique<engine::MetaChange>(*meta));
+  meta.for_each(write);
   const std::uint64_t sum = checksum(group);
   group.append(reinterpret_cast<const char*>(&sum), sizeof sum);
   return group;

@@ -28,7 +28,6 @@ struct StoreSettings {
 struct StoreFigures {
   std::atomic<std::uint64_t> groups = 0;
   std::atomic<std::uint64_t> journal_bytes = 0;
-  std::atomic<std::uint64_t> rows_folded = 0;
 };
 
 // An engine's rows in a directory:
@@ -49,9 +48,10 @@ class Store final : public Keeper {
                                              StoreSettings settings = {});
   ~Store() override;  // folds all, so that the tables are up to date
 
-  void prepare(const engine::Changes& group) override;
-  Kept commit() override;
-  void kept(Engine& engine, engine::Changes group) override;
+  void prepare() override;
+  Kept commit(const engine::Changes& group) override;
+  void kept(Engine& engine) override;
+  void note(engine::Changes group) override;
   bool search(const ListTasks& list, std::size_t tasks, Done done) override;
   Status reopen(Engine& engine) override;
   bool has_room() override;
@@ -69,8 +69,6 @@ class Store final : public Keeper {
   Kept failed(const sqlite::Failure& failure);
   sqlite::Done write_journal();
   sqlite::Done forget_folded(std::uint64_t most);
-  template <class Enough>
-  sqlite::Done fold(Enough enough);
   void turn();
   std::chrono::milliseconds tidy(Engine* engine);
   void fold_committed(Engine* engine);
@@ -102,14 +100,15 @@ class Store final : public Keeper {
   bool lost_payload_ = false;
 
   Fold fold_;
-  std::string group_;              // to be committed
-  std::size_t to_fold_ = 0;        // rows, with it
+  std::string group_;              // that is committed, or was last
   std::uint64_t first_group_ = 1;  // in the journal
   std::uint64_t next_group_ = 1;
+  std::uint64_t noted_until_ = 0;    // the last group that the fold knows of
   std::uint64_t folding_until_ = 0;  // the last group that the old generation covers
   std::uint64_t folded_until_ = 0;   // groups that may go
   std::size_t young_bytes_ = 0;      // of the journal, since the generation turned
   std::size_t turned_rows_ = 0;      // that the old generation had at first
+  std::size_t unfolded_bytes_ = 0;   // kept since rows were last chosen to be folded
 
   // Searches that wait until the tables say what the journal said when they came.
   struct Search {

@@ -128,29 +128,34 @@ struct KeyHash {
   }
 };
 
-// A change of the engine as one of stored rows: visit(before, after), each optional<Row>&.
+// A change of the engine, or the sum of several from the first to the last, as one of stored rows:
+// visit(before, after), each optional<Row>&.
 template <class Visit>
 struct AsStored {
   Visit visit;
 
-  template <class Row>
-  void operator()(const std::unique_ptr<engine::Change<Row>>& change) const {
-    visit(change->before, change->after);
+  template <class Change>
+  void operator()(const std::unique_ptr<Change>& change) const {
+    (*this)(*change, *change);
   }
-  void operator()(const std::unique_ptr<engine::QueueChange>& change) const {
-    pair(change->before, change->after, [&](const engine::QueueRow& row) {
-      return row.exists ? std::optional(StoredQueue{change->queue->name, row}) : std::nullopt;
+  template <class Row>
+  void operator()(engine::Change<Row>& first, engine::Change<Row>& last) const {
+    visit(first.before, last.after);
+  }
+  void operator()(const engine::QueueChange& first, const engine::QueueChange& last) const {
+    pair(first.before, last.after, [&](const engine::QueueRow& row) {
+      return row.exists ? std::optional(StoredQueue{first.queue->name, row}) : std::nullopt;
     });
   }
-  void operator()(const std::unique_ptr<engine::LineChange>& change) const {
-    const engine::Line& line = *change->line;
-    pair(change->before, change->after, [&](const engine::LineRow& row) {
+  void operator()(const engine::LineChange& first, const engine::LineChange& last) const {
+    const engine::Line& line = *first.line;
+    pair(first.before, last.after, [&](const engine::LineRow& row) {
       return row != engine::LineRow{} ? std::optional(StoredLine{line.queue->name, line.user, row})
                                       : std::nullopt;
     });
   }
-  void operator()(const std::unique_ptr<engine::MetaChange>& change) const {
-    pair(change->before, change->after, [](const engine::MetaRow& row) {
+  void operator()(const engine::MetaChange& first, const engine::MetaChange& last) const {
+    pair(first.before, last.after, [](const engine::MetaRow& row) {
       return row != engine::MetaRow{} ? std::optional(StoredMeta{1, row}) : std::nullopt;
     });
   }
