@@ -48,12 +48,9 @@ class Statement {
   Done run();            // steps to the end and resets
   void reset() { sqlite3_reset(handle_.get()); }
 
-  [[nodiscard]] bool is_null(int column) const {
-    return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
-  }
-  [[nodiscard]] bool is_integer(int column) const {
-    return sqlite3_column_type(handle_.get(), column) == SQLITE_INTEGER;
-  }
+  // SQLITE_NULL, SQLITE_INTEGER and so on.
+  [[nodiscard]] int type(int column) const { return sqlite3_column_type(handle_.get(), column); }
+  [[nodiscard]] bool is_null(int column) const { return type(column) == SQLITE_NULL; }
   [[nodiscard]] std::int64_t integer(int column) const {
     return sqlite3_column_int64(handle_.get(), column);
   }

@@ -150,6 +150,7 @@ void Engine::remember(engine::KeyRow row) {
 engine::Changes Engine::take_changes() { return tables_->take(); }
 void Engine::undo(engine::Changes changes) { tables_->undo(std::move(changes)); }
 void Engine::restore(const engine::Changes& changes) { tables_->restore(changes); }
+void Engine::expect(std::size_t tasks) { tables_->expect(tasks); }
 boost::intrusive_ptr<engine::Queue> Engine::queue(std::string_view name) {
   return &tables_->queue(name);
 }

@@ -60,6 +60,7 @@ class Engine {
   // lines, claims, members, the rest. An engine that has restored all rows behaves as the one that
   // made them.
   void restore(const engine::Changes& changes);
+  void expect(std::size_t tasks);  // about so many are about to be restored
   boost::intrusive_ptr<engine::Queue> queue(std::string_view name);
   boost::intrusive_ptr<engine::Line> line(std::string_view queue, std::string_view user);
 

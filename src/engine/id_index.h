@@ -30,6 +30,9 @@ class IdIndex {
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
+  void reserve(std::size_t tasks) {
+    for (Shard& shard : shards_) shard.reserve(tasks / kShards + tasks / kShards / 8);
+  }
 
   // In no particular order.
   template <class Visit>

@@ -54,7 +54,8 @@ class Tables {
   Mark mark();                // begins a part that can be rolled back by itself
   void roll_back(Mark mark);  // as if nothing had happened since
   Changes take();
-  void undo(Changes changes);            // the latest taken first
+  void undo(Changes changes);  // the latest taken first
+  void expect(std::size_t tasks) { ids_.reserve(tasks); }
   void restore(const Changes& changes);  // makes them again, without a log: rows that a store kept
 
   [[nodiscard]] const MetaRow& meta() const { return meta_; }

@@ -259,9 +259,13 @@ TEST_F(KeepTest, VerifyTellsReferencesThatLeadNowhere) {
       {"DELETE FROM claims", "there is no claim 1"},
       {"DELETE FROM claim_tasks", "no claim holds it"},
       {"DELETE FROM queues", "there is no queue default"},
-      {"UPDATE tasks SET id = 'a' WHERE id = 'c'", "is the id of another task too"},
-      {"UPDATE tasks SET payload = '{\"n\"' WHERE id = 'c'", "column payload: is not JSON"},
-      {"UPDATE meta SET sequence = 1", "is above the last one given out, 1"}};
+      {"UPDATE tasks SET priority = 5 WHERE id = 'c'", "row 3, column checksum of table tasks"},
+      {"UPDATE tasks SET payload = '1' WHERE id = 'c'", "row 3, column payload of table tasks"},
+      // Rows of a version that had no sums.
+      {"UPDATE tasks SET id = 'a', checksum = NULL WHERE id = 'c'", "is that of sequence 1 too"},
+      {"UPDATE tasks SET payload = '{\"n\"', payload_checksum = NULL WHERE id = 'c'",
+       "column payload: is not JSON"},
+      {"UPDATE meta SET sequence = 1, checksum = NULL", "is above the last one given out, 1"}};
   for (const auto& [sql, problem] : kinds) {
     change(sql);
     verify_damaged(problem);

@@ -15,10 +15,13 @@
 #include "deep.h"
 #include "ingest/validate.h"
 #include "random/judge.h"
-#include "random/simulated_disk.h"
+#include "reference/simulated_disk.h"
 
 namespace retsu::random_runs {
 namespace {
+
+using reference::DiskCall;
+using reference::SimulatedDisk;
 
 Limits plenty() {
   Limits limits;

@@ -20,7 +20,7 @@ class Aging : public testing::TestWithParam<std::uint64_t> {
   // Pushes at random times, claims at random times; gives the arrivals in the order in which they
   // started.
   std::vector<Arrival> play(std::int64_t aging_ms) {
-    Driver driver;
+    EngineDriver driver;
     QueuePolicy policy;
     policy.aging_ms = {aging_ms};
     driver.must(PutQueue{"default", policy});

@@ -23,7 +23,7 @@ void push_many(Driver& driver, std::int64_t tasks, const auto& user_of) {
 }
 
 TEST(Fairness, OneTaskAgainstAThousandIsServedSecondAtLatest) {
-  Driver driver;
+  EngineDriver driver;
   push_many(driver, 1'000, [](auto) { return "noisy"; });
   push_many(driver, 1, [](auto) { return "quiet"; });
   const ClaimReply claimed = driver.claim(2);
@@ -33,7 +33,7 @@ TEST(Fairness, OneTaskAgainstAThousandIsServedSecondAtLatest) {
 
 // One user with very many tasks, very many users with one each: nobody waits more than one round.
 TEST(Fairness, AmongVeryManyUsersNobodyWaitsMoreThanARound) {
-  Driver driver;
+  EngineDriver driver;
   push_many(driver, kMany, [](auto) { return "noisy"; });
   push_many(driver, kMany, [](auto i) { return "user-" + std::to_string(i); });
   std::int64_t served = 0;
@@ -52,7 +52,7 @@ TEST(Fairness, AmongVeryManyUsersNobodyWaitsMoreThanARound) {
 }
 
 TEST(Fairness, SharesFollowWeightsWithinOnePerCentOverAHundredRounds) {
-  Driver driver;
+  EngineDriver driver;
   const std::map<std::string, std::int64_t> weights = {{"a", 1}, {"b", 2}, {"c", 3}, {"d", 5},
                                                        {"e", 8}, {"f", 1}, {"g", 13}};
   std::int64_t round = 0;
@@ -81,7 +81,7 @@ TEST(Fairness, SharesFollowWeightsWithinOnePerCentOverAHundredRounds) {
 // P6: whenever a user's head is served, no other user of weight w was served more than w times
 // since it came to the head.
 TEST(Fairness, TheHeadOfALineWaitsForAtMostTheWeightOfEachOtherUser) {
-  Driver driver;
+  EngineDriver driver;
   std::mt19937_64 random(7);
   const int users = 40;
   std::map<std::string, std::int64_t> weights;

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "deep.h"
 #include "simulation/driver.h"
 
 namespace retsu::simulation {
@@ -20,7 +21,6 @@ namespace {
 
 constexpr std::int64_t kRuns = kSanitized ? 50'000 : 1'000'000;
 constexpr int kUsers = 3'000;
-constexpr int kWorkers = 1'000;
 
 std::map<std::string, QueuePolicy> policies() {
   std::map<std::string, QueuePolicy> made;
@@ -67,7 +67,7 @@ constexpr std::int64_t kUserCap = 3;
 
 class World {
  public:
-  World() {
+  World(Driver& driver, int workers) : driver_(driver) {
     for (const auto& [name, policy] : policies()) {
       driver_.must(PutQueue{name, policy});
       names_.push_back(name);
@@ -77,8 +77,7 @@ class World {
     for (int i = 0; i < kUsers; i += 10) {
       driver_.must(PutUser{user(i), "mixed", {.weight = 2, .max_running = kUserCap}});
     }
-    for (int i = 0; i < kWorkers; ++i)
-      later(Millis(random_() % 1'000), [this] { look_for_work(); });
+    for (int i = 0; i < workers; ++i) later(Millis(random_() % 1'000), [this] { look_for_work(); });
   }
 
   void run(std::int64_t runs) {
@@ -320,7 +319,7 @@ class World {
     }
   }
 
-  Driver driver_;
+  Driver& driver_;
   std::mt19937_64 random_{2030};
   std::vector<std::string> names_;
   std::priority_queue<Later> agenda_;
@@ -339,9 +338,18 @@ class World {
 };
 
 TEST(Pace, UnderDyingLateAndDoubleAnsweringWorkersNothingIsOvershotOrLeaks) {
-  World world;
+  EngineDriver driver;
+  World world(driver, 1'000);
   world.run(kRuns);
   world.expect_no_leak();
+}
+
+TEST(Pace, IsKeptThoughThePowerFails) {
+  StoreDriver driver(500);
+  World world(driver, 100);
+  world.run(kSanitized ? 2'000 : deep() ? 100'000 : 5'000);
+  world.expect_no_leak();
+  EXPECT_GT(driver.losses(), 5);
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 #include "broker/embedded/journal.h"
 
-#include <xxhash.h>
-
 #include <cstring>
+
+#include "broker/embedded/row_sum.h"
 
 namespace retsu::embedded {
 namespace {
-
-std::uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 template <class Row>
 void pack_entry(Packer& out, const std::optional<Row>& before, const std::optional<Row>& after,
@@ -73,17 +71,17 @@ std::string pack_group(const engine::Changes& changes) {
   queues.for_each(write);
   lines.for_each(write);
   meta.for_each(write);
-  const std::uint64_t sum = checksum(group);
+  const std::int64_t sum = sum_of(group);
   group.append(reinterpret_cast<const char*>(&sum), sizeof sum);
   return group;
 }
 
 bool Overlay::add(std::string_view group, Engine& engine) {
-  std::uint64_t sum = 0;
+  std::int64_t sum = 0;
   if (group.size() < 1 + sizeof sum || group.front() != kJournalFormat) return false;
   const std::string_view body = group.substr(0, group.size() - sizeof sum);
   std::memcpy(&sum, group.data() + body.size(), sizeof sum);
-  if (sum != checksum(body)) return false;
+  if (sum != sum_of(body)) return false;
 
   Unpacker in(body.substr(1), engine);
   while (!in.at_end()) {

@@ -24,6 +24,12 @@ sqlite::Done Loader::failed(const char* table, const sqlite::Failure& failure) c
   return damaged(fmt::format("table {}: {}", table, failure.message));
 }
 
+sqlite::Outcome<std::size_t> Loader::tasks() const {
+  return database_.integer("SELECT count(*) FROM tasks").map([](std::int64_t tasks) {
+    return static_cast<std::size_t>(tasks);
+  });
+}
+
 sqlite::Done Loader::read_journal() {
   auto groups = database_.prepare("SELECT number, changes FROM journal ORDER BY number");
   if (!groups) return failed("journal", groups.error());
@@ -56,6 +62,10 @@ sqlite::Done load(Loader& loader, Engine& engine, Fold* fold, std::size_t payloa
     engine.restore(ready);
     ready.clear();
   };
+  if (const auto tasks = loader.tasks()) {
+    engine.expect(*tasks);
+    references.expect(*tasks);
+  }
   auto done = loader.read_journal().and_then([&] {
     return loader.for_each_row(
         [&]<class Row>(std::optional<Row> row, const Key<Row>& key, bool from_journal) {

@@ -1,6 +1,7 @@
 // Reading a store: the rows of its tables, with what the journal says about them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "base/sqlite.h"
 #include "broker/embedded/journal.h"
+#include "broker/embedded/row_stream.h"
 #include "broker/embedded/table.h"
 
 namespace retsu::embedded {
@@ -26,6 +28,8 @@ class Loader {
   // Queues and lines that rows refer to are those of the engine.
   Loader(sqlite::Database& database, Engine& engine, OnDamage on_damage = nullptr)
       : database_(database), engine_(engine), on_damage_(std::move(on_damage)) {}
+
+  [[nodiscard]] sqlite::Outcome<std::size_t> tasks() const;  // in the tables
 
   // First this, then for_each_row. Fails with SQLITE_CORRUPT at damage that is not to be passed
   // over.
@@ -78,22 +82,24 @@ sqlite::Done Loader::read_kind(Visit& visit) {
     return damaged(fmt::format("{} of table {}", what, Kind<Row>::kTable));
   };
   auto& steps = overlay_.template steps<Row>();
-  auto rows = database_.prepare(Table<Row>::select());
-  if (!rows) return failed(Kind<Row>::kTable, rows.error());
+  const std::vector<std::string> columns = Table<Row>::columns();
+  auto select = database_.prepare(Table<Row>::select());
+  if (!select) return failed(Kind<Row>::kTable, select.error());
+  RowStream rows(std::move(*select), static_cast<int>(columns.size()));
+  std::optional<Key<Row>> last;
   for (std::int64_t place = 1;; ++place) {
-    const auto more = rows->step();
-    if (!more) return failed(Kind<Row>::kTable, more.error());
-    if (!*more) break;
+    const auto values = rows.next();
+    if (!values && !rows.done()) return failed(Kind<Row>::kTable, rows.done().error());
+    if (!values) break;
     std::optional<Row> row(std::in_place);
-    ColumnReader in(*rows, engine_);
-    for_each_field<Row>([&](const auto& field) { in.next((*row).*field.member); });
-    if (in.failed() != 0) {
-      const auto done =
-          damage(fmt::format("row {}, column {}", place, columns_of<Row>()[in.failed() - 1]));
-      if (!done) return done;
+    const int damaged_column = Table<Row>::read(*values, engine_, *row);
+    const Key<Row> key = key_of(*row);
+    if (damaged_column != 0 || (last && !(*last < key))) {
+      const std::string& column = columns[std::max(damaged_column - 1, 0)];
+      if (auto done = damage(fmt::format("row {}, column {}", place, column)); !done) return done;
       continue;
     }
-    const Key<Row> key = key_of(*row);
+    last = key;
     bool in_journal = false;
     if (const auto found = steps.find(key); found != steps.end()) {
       in_journal = true;

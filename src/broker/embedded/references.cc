@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
 #include "base/cron.h"
 #include "base/json.h"
 
@@ -29,15 +34,16 @@ void References::see(const engine::TaskRow& task) {
   const auto place = [&](std::string_view column) {
     return fmt::format("table tasks, sequence {}, column {}: ", task.sequence, column);
   };
-  SeenTask seen{task.sequence, task.state, 0, {}, false};
-  if (task.run) {
-    seen.fence = task.run->fence;
-    seen.claim_id = task.run->claim_id;
+  const Id id(task.id);
+  tasks_.push_back({id, task.sequence});
+  if (task.state == State::kStarted && task.run) {
+    started_[id] = {task.sequence, task.run->fence, task.run->claim_id, false};
+  } else if (task.state == State::kStarted) {
+    complain(place("attempts") + "a task that is STARTED has none");
   }
-  if (!tasks_.emplace(task.id, std::move(seen)).second) {
-    complain(fmt::format("{}{} is the id of another task too", place("id"), task.id.view()));
-  }
-  if (!queues_.contains(task.line->queue->name)) {
+  if (task.line->queue.get() == last_queue_ || queues_.contains(task.line->queue->name)) {
+    last_queue_ = task.line->queue.get();
+  } else {
     complain(fmt::format("{}there is no queue {}", place("queue"), task.line->queue->name.view()));
   }
   if (task.sequence > meta_.sequence) {
@@ -52,15 +58,34 @@ void References::see(const engine::TaskRow& task) {
   see_value(task, "progress", task.run->progress);
 }
 
+void References::sort_tasks() {
+  if (std::exchange(sorted_, true)) return;
+  std::ranges::sort(tasks_, {}, [](const Seen& seen) { return std::tie(seen.id, seen.sequence); });
+  const auto same_id = [](const Seen& a, const Seen& b) { return a.id == b.id; };
+  for (auto first = tasks_.begin();; ++first) {
+    first = std::adjacent_find(first, tasks_.end(), same_id);
+    if (first == tasks_.end()) return;
+    complain(fmt::format("table tasks, sequence {}, column id: is that of sequence {} too",
+                         std::next(first)->sequence, first->sequence));
+  }
+}
+
+std::optional<engine::Sequence> References::find(std::string_view task) {
+  sort_tasks();
+  const Id id(task);
+  const auto found = std::ranges::lower_bound(tasks_, id, {}, &Seen::id);
+  if (found == tasks_.end() || found->id != id) return std::nullopt;
+  return found->sequence;
+}
+
 void References::see(const engine::EdgeRow& edge) {
   const auto place =
       fmt::format("table dependencies, sequence {}, position {}: ", edge.sequence, edge.position);
-  const auto dependent = tasks_.find(edge.dependent);
-  if (dependent == tasks_.end() || dependent->second.sequence != edge.sequence) {
+  if (find(edge.dependent) != edge.sequence) {
     complain(fmt::format("{}there is no task {} of that sequence", place, edge.dependent.view()));
   }
   if (care_ == Care::kEnough) return;
-  if (!edge.met && !edge.missing && !edge.gone && !tasks_.contains(edge.target)) {
+  if (!edge.met && !edge.missing && !edge.gone && !find(edge.target)) {
     unmet_.emplace(edge.target,
                    fmt::format("{}there is no task {} to wait for", place, edge.target.view()));
   }
@@ -79,9 +104,9 @@ void References::see(const engine::MemberRow& member) {
     complain(fmt::format("{}is above the last one given out, {}", place, meta_.fence));
   }
   if (member.hold != engine::Hold::kHeld) return;
-  const auto task = tasks_.find(member.task);
-  if (task == tasks_.end() || task->second.state != State::kStarted ||
-      task->second.fence != member.fence || task->second.claim_id != claim->second) {
+  const auto task = started_.find(Id(member.task));
+  if (task == started_.end() || task->second.fence != member.fence ||
+      task->second.claim_id != claim->second) {
     complain(fmt::format("{}task {} is not running under it", place, member.task.view()));
   } else {
     task->second.held = true;
@@ -101,9 +126,10 @@ void References::see(const engine::ScheduleRow& schedule) {
 void References::see(const engine::CascadeRow& cascade) { unmet_.erase(cascade.target); }
 
 std::vector<std::string> References::problems() && {
+  sort_tasks();
   for (auto& [target, problem] : unmet_) complain(std::move(problem));
-  for (const auto& [id, task] : tasks_) {
-    if (task.state == State::kStarted && !task.held) {
+  for (const auto& [id, task] : started_) {
+    if (!task.held) {
       complain(
           fmt::format("table tasks, sequence {}, column claim_id: the task is STARTED, and no "
                       "claim holds it",

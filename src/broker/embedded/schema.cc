@@ -97,8 +97,27 @@ CREATE TABLE idempotency_keys (
 ALTER TABLE meta ADD COLUMN idempotency_key INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+// Rows that were written before have none.
+constexpr const char* kChecksums = R"sql(
+ALTER TABLE meta ADD COLUMN checksum INTEGER;
+ALTER TABLE queues ADD COLUMN checksum INTEGER;
+ALTER TABLE user_settings ADD COLUMN checksum INTEGER;
+ALTER TABLE lines ADD COLUMN checksum INTEGER;
+ALTER TABLE tasks ADD COLUMN checksum INTEGER;
+ALTER TABLE tasks ADD COLUMN payload_checksum INTEGER;
+ALTER TABLE dependencies ADD COLUMN checksum INTEGER;
+ALTER TABLE claims ADD COLUMN checksum INTEGER;
+ALTER TABLE claim_tasks ADD COLUMN checksum INTEGER;
+ALTER TABLE tombstones ADD COLUMN checksum INTEGER;
+ALTER TABLE aliases ADD COLUMN checksum INTEGER;
+ALTER TABLE schedules ADD COLUMN checksum INTEGER;
+ALTER TABLE xcom ADD COLUMN checksum INTEGER;
+ALTER TABLE cascades ADD COLUMN checksum INTEGER;
+ALTER TABLE idempotency_keys ADD COLUMN checksum INTEGER;
+)sql";
+
 // Step n makes version n of version n - 1. Never changed, only added to.
-constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys};
+constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys, kChecksums};
 
 }  // namespace
 

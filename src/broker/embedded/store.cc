@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <system_error>
 
 #include "base/check.h"
@@ -80,7 +81,7 @@ Status Store::connect() {
   fold_ = Fold();
   if (auto done = fold_.prepare(made->database); !done) return refused(done.error());
   connection_ = std::move(made);
-  reader_ = std::make_unique<Reader>(directory_ + "/retsu.db", settings_.vfs);
+  reader_ = std::make_unique<Reader>(directory_ + kDatabaseFile, settings_.vfs);
   return {};
 }
 
@@ -104,10 +105,13 @@ Status Store::reopen(Engine& engine) {
 }
 
 Status Store::load(Engine& engine) {
+  // Rows are looked at one by one; that none is missing, only the pages can tell.
+  auto pages = std::async(std::launch::async, [this] { return check_pages(); });
   Loader loader(connection_->database, engine);
-  if (auto done = embedded::load(loader, engine, &fold_, settings_.payload_bytes); !done) {
-    return tl::unexpected(store_error(directory_, done.error()));
-  }
+  auto done = embedded::load(loader, engine, &fold_, settings_.payload_bytes);
+  const auto pages_done = pages.get();
+  if (done) done = pages_done;
+  if (!done) return tl::unexpected(store_error(directory_, done.error()));
   first_group_ = loader.first_group();
   next_group_ = loader.next_group();
   young_bytes_ = loader.journal_bytes();
@@ -118,13 +122,24 @@ Status Store::load(Engine& engine) {
   return {};
 }
 
+sqlite::Done Store::check_pages() const {
+  auto database = sqlite::Database::open(directory_ + kDatabaseFile,
+                                         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, settings_.vfs);
+  if (!database) return tl::unexpected(database.error());
+  const auto found = database->text("PRAGMA quick_check(1)");
+  if (!found) return tl::unexpected(found.error());
+  if (*found != "ok") return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, *found});
+  return {};
+}
+
 Json Store::payload(engine::Sequence sequence) {
   const auto read = [&]() -> sqlite::Outcome<Json> {
     if (!payloads_) {
       auto database = sqlite::Database::open(
-          directory_ + "/retsu.db", SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, settings_.vfs);
+          directory_ + kDatabaseFile, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, settings_.vfs);
       if (!database) return tl::unexpected(database.error());
-      auto select = database->prepare("SELECT payload FROM tasks WHERE sequence = ?");
+      auto select =
+          database->prepare("SELECT payload, payload_checksum FROM tasks WHERE sequence = ?");
       if (!select) return tl::unexpected(select.error());
       payloads_.emplace(Payloads{std::move(*database), std::move(*select)});
     }
@@ -134,7 +149,9 @@ Json Store::payload(engine::Sequence sequence) {
     if (!row) return tl::unexpected(row.error());
     if (!*row) return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, "a row is missing"});
     Json payload(select.text(0));
+    const bool fits = select.is_null(1) || select.integer(1) == sum_of(payload);
     select.reset();
+    if (!fits) return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, "a payload has changed"});
     return payload;
   };
   auto payload = read();

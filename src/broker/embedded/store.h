@@ -66,6 +66,7 @@ class Store final : public Keeper {
 
   Status connect();
   Status load(Engine& engine);
+  [[nodiscard]] sqlite::Done check_pages() const;
   Kept failed(const sqlite::Failure& failure);
   sqlite::Done write_journal();
   sqlite::Done forget_folded(std::uint64_t most);

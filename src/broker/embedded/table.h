@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "base/sqlite.h"
+#include "broker/embedded/row_sum.h"
 #include "broker/embedded/stored.h"
 
 namespace retsu::embedded {
@@ -40,7 +43,8 @@ std::vector<std::string> columns_of() {
   return names;
 }
 
-// Binds values one after the other. Keeps what must live until the statement has run.
+// Binds values one after the other, and then their sum. Keeps what must live until the statement
+// has run.
 class Binder {
  public:
   explicit Binder(sqlite::Statement& statement) : statement_(statement) {}
@@ -56,123 +60,175 @@ class Binder {
         add(*value);
       } else if constexpr (kByFields<Pointed>) {
         static const std::size_t columns = columns_of<Pointed>().size();
-        for (std::size_t i = 0; i < columns; ++i) statement_.bind_null(++place_);
+        for (std::size_t i = 0; i < columns; ++i) null();
       } else {
-        statement_.bind_null(++place_);
+        null();
       }
     } else if constexpr (kIsOptional<T>) {
-      value ? add(*value) : statement_.bind_null(++place_);
+      value ? add(*value) : null();
     } else if constexpr (std::is_same_v<T, TimePoint>) {
-      value == kNever ? statement_.bind_null(++place_)
-                      : statement_.bind(++place_, std::int64_t{value.time_since_epoch().count()});
+      value == kNever ? null() : integer(value.time_since_epoch().count());
     } else if constexpr (std::is_enum_v<T>) {
-      statement_.bind(++place_, name_of(value));
+      text(name_of(value));
     } else if constexpr (std::is_integral_v<T>) {
-      statement_.bind(++place_, static_cast<std::int64_t>(value));
+      integer(static_cast<std::int64_t>(value));
     } else if constexpr (std::is_base_of_v<Text, T>) {
-      value.view().empty() ? statement_.bind_null(++place_)
-                           : statement_.bind(++place_, value.view());
+      value.view().empty() ? null() : text(value.view());
     } else if constexpr (std::is_same_v<T, std::string>) {
-      statement_.bind(++place_, std::string_view(value));
+      text(value);
     } else if constexpr (std::is_same_v<T, engine::Waits> || kIsArray<T>) {
-      std::string& text = kept_.emplace_back();
-      Packer out(text);
+      std::string& packed = kept_.emplace_back();
+      Packer out(packed);
       pack(out, T{}, value);
-      statement_.bind_blob(++place_, text);
+      values_.bytes(packed);
+      statement_.bind_blob(++place_, packed);
     } else if constexpr (kByFields<T>) {
       for_each_field<T>([&](const auto& field) { add(value.*field.member); });
     } else {
-      std::string& text = kept_.emplace_back();
-      append_json(text, value);
-      statement_.bind(++place_, std::string_view(text));
+      std::string& json = kept_.emplace_back();
+      append_json(json, value);
+      text(json);
+    }
+  }
+
+  void add_sum() { statement_.bind(++place_, sum_of(summed_)); }
+  // None: a row that is there keeps the one that it has.
+  void add_payload(const Json& payload) {
+    const std::string_view bytes = payload.view();
+    if (bytes.empty()) {
+      statement_.bind_null(++place_);
+      statement_.bind_null(++place_);
+    } else {
+      statement_.bind(++place_, bytes);
+      statement_.bind(++place_, sum_of(bytes));
     }
   }
 
  private:
+  void null() {
+    values_.null();
+    statement_.bind_null(++place_);
+  }
+  void integer(std::int64_t value) {
+    values_.integer(value);
+    statement_.bind(++place_, value);
+  }
+  void text(std::string_view value) {
+    values_.bytes(value);
+    statement_.bind(++place_, value);
+  }
+
   sqlite::Statement& statement_;
+  std::string summed_;
+  ValueWriter values_{summed_};
   int place_ = 0;
   std::deque<std::string> kept_;
 };
 
-// Reads columns one after the other. After a value that is not what a Binder wrote, failed() is the
-// number of its column; 0: none.
+// Reads the columns of a row one after the other. failed() is then the number of the first that is
+// not what a Binder wrote; 0: none.
 class ColumnReader {
  public:
-  ColumnReader(const sqlite::Statement& statement, Engine& engine)
-      : statement_(statement), engine_(engine) {}
+  ColumnReader(std::string_view row, Engine& engine)
+      : start_(row.data()), values_(row), engine_(engine) {}
 
   template <class T>
   void next(T& value) {
     if constexpr (std::is_same_v<T, boost::intrusive_ptr<engine::Line>>) {
-      const std::string_view queue = statement_.text(column_++);
-      value = engine_.line(queue, statement_.text(column_++));
+      const std::string_view queue = text();
+      value = engine_.line(queue, text());
     } else if constexpr (kIsPointer<T>) {
       next_pointer(value);
     } else if constexpr (kIsOptional<T>) {
-      if (is_null()) {
-        ++column_;
-        value.reset();
-      } else {
-        next(value.emplace());
-      }
+      value.reset();
+      is_null() ? null() : next(value.emplace());
     } else if constexpr (std::is_same_v<T, TimePoint>) {
       const bool never = is_null();
-      const bool fits = never || statement_.is_integer(column_);
-      value = never ? kNever : TimePoint(Millis(statement_.integer(column_)));
-      ++column_;
-      if (!fits) fail();
+      if (never) null();
+      value = never ? kNever : TimePoint(Millis(integer()));
     } else if constexpr (std::is_enum_v<T>) {
-      const auto found = value_of<T>(statement_.text(column_++));
+      const auto found = value_of<T>(text());
       if (!found) return fail();
       value = *found;
     } else if constexpr (std::is_integral_v<T>) {
-      const bool fits = statement_.is_integer(column_);
-      const std::int64_t number = statement_.integer(column_++);
+      const std::int64_t number = integer();
       value = static_cast<T>(number);
-      if (!fits || static_cast<std::int64_t>(value) != number) fail();
+      if (static_cast<std::int64_t>(value) != number) fail();
     } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-      value = T(statement_.text(column_++));
+      value = T(text());
     } else if constexpr (std::is_same_v<T, engine::Waits> || kIsArray<T>) {
-      Unpacker in(statement_.text(column_++), engine_);
+      Unpacker in(text(), engine_);
       unpack(in, value);
       if (in.failed()) fail();
     } else if constexpr (kByFields<T>) {
       for_each_field<T>([&](const auto& field) { next(value.*field.member); });
     } else {
-      auto read = from_json<T>(statement_.text(column_++));
+      auto read = from_json<T>(text());
       if (!read) return fail();
       value = std::move(*read);
     }
+  }
+  // Of all columns so far. None is from a version that had none.
+  void next_sum() {
+    const std::string_view summed(start_, static_cast<std::size_t>(values_.place() - start_));
+    const bool known = !is_null();
+    ++column_;
+    if (values_.integer() != sum_of(summed) && known) fail();
+  }
+  void next_payload(Json& payload) {
+    payload = Json(text());
+    const bool known = !is_null();
+    if (values_.integer() != sum_of(payload) && known) fail();
   }
 
   [[nodiscard]] int failed() const { return failed_; }
 
  private:
-  // A struct that is not there has NULL in its first column.
+  // A struct that is not there has NULL in all its columns.
   template <class Pointer>
   void next_pointer(Pointer& value) {
     using Pointed = std::remove_const_t<typename Pointer::element_type>;
-    const bool absent = is_null();
-    if constexpr (kByFields<Pointed>) {
-      static const auto columns = static_cast<int>(columns_of<Pointed>().size());
-      if (absent) column_ += columns;
-    } else if (absent) {
-      ++column_;
-    }
     value = nullptr;
-    if (absent) return;
+    if (is_null()) {
+      std::size_t columns = 1;
+      if constexpr (kByFields<Pointed>) {
+        static const std::size_t all = columns_of<Pointed>().size();
+        columns = all;
+      }
+      while (columns-- > 0) null();
+      return;
+    }
     auto* made = new Pointed();
     value = Pointer(made);
     next(*made);
   }
-  [[nodiscard]] bool is_null() const { return statement_.is_null(column_); }
+
+  [[nodiscard]] bool is_null() const { return values_.kind() == ValueKind::kNull; }
+  void null() {
+    ++column_;
+    if (!is_null()) fail();
+    values_.bytes();
+  }
+  std::int64_t integer() {
+    ++column_;
+    if (values_.kind() == ValueKind::kInteger) return values_.integer();
+    fail();
+    return values_.bytes(), 0;
+  }
+  // NULL is an empty one.
+  std::string_view text() {
+    ++column_;
+    if (values_.kind() == ValueKind::kInteger) fail();
+    return values_.bytes();
+  }
   void fail() {
     if (failed_ == 0) failed_ = column_;
   }
 
-  const sqlite::Statement& statement_;
+  const char* start_;
+  ValueReader values_;
   Engine& engine_;
-  int column_ = 0;
+  int column_ = 0;  // that was read last, from 1
   int failed_ = 0;
 };
 
@@ -183,25 +239,50 @@ inline constexpr bool kByFields<StoredLine> = true;
 template <>
 inline constexpr bool kByFields<StoredMeta> = true;
 
+template <class Row>
+inline constexpr bool kHasPayload = std::is_same_v<Row, engine::TaskRow>;
+
+// visit(value) for each field of a row but its payload.
+template <class Row, class Visit>
+void for_each_summed(Row& row, Visit visit) {
+  using Fields = std::remove_const_t<Row>;
+  for_each_field<Fields>([&](const auto& field) {
+    auto& value = row.*field.member;
+    if constexpr (!kHasPayload<Fields> ||
+                  !std::is_base_of_v<Json, std::remove_cvref_t<decltype(value)>>) {
+      visit(value);
+    }
+  });
+}
+
 // The statements that a kind of row needs.
 template <class Row>
 class Table {
  public:
+  // In the order of reading and writing: the sum comes behind what it is of.
+  static std::vector<std::string> columns() {
+    std::vector<std::string> names = columns_of<Row>();
+    std::erase(names, kHasPayload<Row> ? "payload" : "");
+    names.emplace_back("checksum");
+    if (kHasPayload<Row>) names.insert(names.end(), {"payload", "payload_checksum"});
+    return names;
+  }
+
   sqlite::Done prepare(sqlite::Database& database) {
-    const std::vector<std::string> columns = columns_of<Row>();
-    const auto first = columns.begin();
+    const std::vector<std::string> names = columns();
+    const auto first = names.begin();
     const std::vector<std::string> keys(first, first + Kind<Row>::kKeys);
     // A payload that is parked is there already.
     std::vector<std::string> changes;
-    for (auto column = first + Kind<Row>::kKeys; column != columns.end(); ++column) {
-      changes.push_back(*column == "payload"
-                            ? std::string("payload = coalesce(excluded.payload, payload)")
-                            : fmt::format("{0} = excluded.{0}", *column));
+    for (auto name = first + Kind<Row>::kKeys; name != names.end(); ++name) {
+      const bool stays = kHasPayload<Row> && name->starts_with("payload");
+      changes.push_back(fmt::format(
+          fmt::runtime(stays ? "{0} = coalesce(excluded.{0}, {0})" : "{0} = excluded.{0}"), *name));
     }
-    const std::string put = fmt::format(
-        "INSERT INTO {} ({}) VALUES (?{}) ON CONFLICT ({}) DO UPDATE SET {}", Kind<Row>::kTable,
-        fmt::join(columns, ", "), repeated(", ?", columns.size() - 1), fmt::join(keys, ", "),
-        fmt::join(changes, ", "));
+    const std::string put =
+        fmt::format("INSERT INTO {} ({}) VALUES (?{}) ON CONFLICT ({}) DO UPDATE SET {}",
+                    Kind<Row>::kTable, fmt::join(names, ", "), repeated(", ?", names.size() - 1),
+                    fmt::join(keys, ", "), fmt::join(changes, ", "));
     const std::string remove =
         fmt::format("DELETE FROM {} WHERE {} = ?", Kind<Row>::kTable, fmt::join(keys, " = ? AND "));
     return take(put_, database.prepare(put)).and_then([&] {
@@ -211,7 +292,9 @@ class Table {
 
   sqlite::Done put(const Row& row) {
     Binder binder(put_);
-    for_each_field<Row>([&](const auto& field) { binder.add(row.*field.member); });
+    for_each_summed(row, [&](const auto& value) { binder.add(value); });
+    binder.add_sum();
+    if constexpr (kHasPayload<Row>) binder.add_payload(row.payload);
     return put_.run();
   }
   sqlite::Done remove(const Key<Row>& key) {
@@ -221,10 +304,18 @@ class Table {
   }
 
   static std::string select() {
-    const std::vector<std::string> columns = columns_of<Row>();
-    const auto first = columns.begin();
-    return fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(columns, ", "), Kind<Row>::kTable,
+    const std::vector<std::string> names = columns();
+    const auto first = names.begin();
+    return fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(names, ", "), Kind<Row>::kTable,
                        fmt::join(first, first + Kind<Row>::kKeys, ", "));
+  }
+  // A row of a RowStream. The number of the first column that is damaged; 0: none.
+  static int read(std::string_view values, Engine& engine, Row& row) {
+    ColumnReader in(values, engine);
+    for_each_summed(row, [&](auto& value) { in.next(value); });
+    in.next_sum();
+    if constexpr (kHasPayload<Row>) in.next_payload(row.payload);
+    return in.failed();
   }
 
  private:

@@ -1,11 +1,11 @@
-#include "random/simulated_disk.h"
+#include "reference/simulated_disk.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 
-namespace retsu::random_runs {
+namespace retsu::reference {
 namespace {
 
 constexpr std::int64_t kSector = 512;
@@ -94,8 +94,9 @@ struct DiskMethods {
     const std::lock_guard lock(of.disk->mutex_);
     if (of.disk->fault(DiskCall::kSync) != SQLITE_OK) return SQLITE_IOERR_FSYNC;
     File& file = **of.file;
-    file.durable = file.seen;
-    file.unsynced.clear();
+    for (const SimulatedDisk::Write& write : std::exchange(file.unsynced, {})) {
+      SimulatedDisk::apply(file.durable, write);
+    }
     file.durably_exists = true;  // as SQLite's own: the first sync of a file syncs its folder
     return SQLITE_OK;
   }
@@ -419,4 +420,4 @@ bool SimulatedDisk::power_loss(std::mt19937_64& dice) {
   return true;
 }
 
-}  // namespace retsu::random_runs
+}  // namespace retsu::reference

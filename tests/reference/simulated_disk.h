@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace retsu::random_runs {
+namespace retsu::reference {
 
 // Calls that reach the disk.
 enum class DiskCall : std::uint8_t { kWrite, kSync, kTruncate, kDelete };
@@ -82,4 +82,4 @@ class SimulatedDisk {
   bool dead_ = false;
 };
 
-}  // namespace retsu::random_runs
+}  // namespace retsu::reference

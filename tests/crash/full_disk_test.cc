@@ -1,0 +1,123 @@
+// A disk that is really full: a file system in memory, no larger than it must be.
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/temporary_directory.h"
+#include "broker/embedded/embedded_broker.h"
+#include "broker/embedded/verify.h"
+
+namespace retsu {
+namespace {
+
+// Where this process may mount one.
+class SmallDisk {
+ public:
+  explicit SmallDisk(int mebibytes) {
+    const std::string options = "size=" + std::to_string(mebibytes) + "m";
+    mounted_ = ::mount("none", path().c_str(), "tmpfs", 0, options.c_str()) == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(path().c_str(), MNT_DETACH);
+  }
+  [[nodiscard]] bool mounted() const { return mounted_; }
+  [[nodiscard]] const std::string& path() const { return directory_.path(); }
+
+ private:
+  TemporaryDirectory directory_;
+  bool mounted_ = false;
+};
+
+class FullDisk : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!disk_.mounted()) GTEST_SKIP() << "may not mount: " << std::strerror(errno);
+    std::ofstream(other_) << std::string(8 << 20, 'x');
+    open();
+  }
+  void open() {
+    broker_.reset();
+    EmbeddedBroker::Settings settings;
+    settings.store.ballast_bytes = 8 << 20;
+    auto opened = EmbeddedBroker::open(disk_.path() + "/store", settings);
+    ASSERT_TRUE(opened.has_value()) << opened.error().message;
+    broker_ = std::move(*opened);
+  }
+  Result<PushReply> push(int bytes) {
+    NewTask task;
+    task.payload = '"' + std::string(static_cast<std::size_t>(bytes), 'x') + '"';
+    return call(*broker_, Push{.tasks = std::vector<NewTask>(50, task)});
+  }
+  // Until there is no room. How many tasks were accepted.
+  int fill(int bytes) {
+    for (int accepted = 0;; accepted += 50) {
+      const auto pushed = push(bytes);
+      if (pushed) continue;
+      EXPECT_EQ(pushed.error().code, ErrorCode::kStorageFull) << pushed.error().message;
+      return accepted;
+    }
+  }
+  std::int64_t count(const char* state) {
+    const auto stats = call(*broker_, Stats{});
+    EXPECT_TRUE(stats.has_value());
+    return stats ? stats->tasks.at(state) : -1;
+  }
+
+  SmallDisk disk_{48};
+  const std::string other_ = disk_.path() + "/other";  // another program's file
+  std::unique_ptr<EmbeddedBroker> broker_;
+};
+
+TEST_F(FullDisk, TakesNoMoreButWorkGoesOnToItsEnd) {
+  const int accepted = fill(2'000);
+  ASSERT_GT(accepted, 1'000);
+  EXPECT_EQ(count("QUEUED"), accepted);
+  int finished = 0;
+  for (;;) {
+    const auto claimed = call(*broker_, Claim{.max = 100});
+    ASSERT_TRUE(claimed.has_value()) << claimed.error().message;
+    if (claimed->tasks.empty()) break;
+    const auto settled =
+        call(*broker_, Settle{.claim_id = claimed->claim_id, .all = Outcome::kFinish});
+    ASSERT_TRUE(settled.has_value()) << settled.error().message;
+    finished += static_cast<int>(claimed->tasks.size());
+  }
+  EXPECT_EQ(finished, accepted);
+  EXPECT_EQ(count("FINISHED"), accepted);
+}
+
+TEST_F(FullDisk, GoesOnByItselfWhenThereIsRoomAgain) {
+  const int accepted = fill(20'000);
+  ASSERT_GT(accepted, 100);
+  EXPECT_EQ(push(20'000).error().code, ErrorCode::kStorageFull);
+  std::filesystem::remove(other_);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  auto pushed = push(1'000);
+  while (!pushed && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    pushed = push(1'000);
+  }
+  ASSERT_TRUE(pushed.has_value()) << pushed.error().message;
+  EXPECT_EQ(count("QUEUED"), accepted + 50);
+}
+
+TEST_F(FullDisk, LosesNothingWhenTheProgramEndsThere) {
+  const int accepted = fill(5'000);
+  open();
+  EXPECT_EQ(count("QUEUED"), accepted);
+  broker_.reset();
+  const auto verdict = embedded::verify(disk_.path() + "/store/retsu.db");
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_TRUE(verdict->problems.empty()) << verdict->problems.front();
+}
+
+}  // namespace
+}  // namespace retsu
