@@ -123,7 +123,8 @@ TEST_F(StoreTest, OfAnEarlierVersionIsBroughtUpToDate) {
       const std::string drop =
           fmt::format("ALTER TABLE {} DROP COLUMN ", embedded::Kind<Row>::kTable);
       ASSERT_TRUE(database.execute(drop + "checksum"));
-      if (embedded::kHasPayload<Row>) ASSERT_TRUE(database.execute(drop + "payload_checksum"));
+      if (!embedded::kHasPayload<Row>) return;
+      ASSERT_TRUE(database.execute(drop + "payload_checksum"));
     });
     ASSERT_TRUE(database.execute("PRAGMA user_version = 2"));
   }
