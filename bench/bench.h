@@ -26,6 +26,7 @@ extern const Suite kEngineSuite;
 extern const Suite kBrokerSuite;
 extern const Suite kEmbeddedSuite;
 extern const Suite kReadersSuite;
+extern const Suite kStoreSuite;
 
 // Seconds that `work` takes.
 double seconds(const std::function<void()>& work);

@@ -36,12 +36,13 @@ std::string count(std::int64_t number) {
 
 namespace {
 
-constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite, &kReadersSuite};
+constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite, &kReadersSuite,
+                                    &kStoreSuite};
 
 int usage() {
   fmt::print("usage: ./dev bench [SUITE…] [--tasks N] [--batch N]\n\n");
   for (const Suite* suite : kSuites) fmt::print("  {:<10} {}\n", suite->name, suite->about);
-  fmt::print("\n  --tasks N  the largest backlog, 10,000,000 if not said\n");
+  fmt::print("\n  --tasks N  the largest backlog, or lifecycles, 10,000,000 if not said\n");
   fmt::print(
       "  --batch N  batches of this size alone, without the rest of a suite: 1, 10, 100, 1000\n");
   return 2;

@@ -103,6 +103,7 @@ void Tables::put(const std::optional<MemberRow>& from, const std::optional<Membe
 
 void Tables::index_member(ClaimNode& claim, const MemberRow& member, int by) {
   if (member.hold == Hold::kHeld) claim.held += by;
+  if (!is_open(member.hold)) settled_tasks_ += by;
   if (!is_open(member.hold)) return;
   claim.open += by;
   member.line->permits += by;

@@ -327,7 +327,9 @@ bool settle_down(Tables& tables) {
   do {
     work_off_cascades(tables, steps);
   } while (remove_one(tables));
-  while (std::ssize(tables.closed_claims()) > tables.limits.closed_claims) {
+  while (
+      std::ssize(tables.closed_claims()) > tables.limits.closed_claims ||
+      (!tables.closed_claims().empty() && tables.settled_tasks() > tables.limits.settled_tasks)) {
     tables.remove_claim(*tables.claims().find(tables.closed_claims().begin()->second)->second);
   }
   return tables.cascades().empty();

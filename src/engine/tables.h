@@ -165,6 +165,7 @@ class Tables {
   [[nodiscard]] const auto& expiries() const { return expiries_; }
   [[nodiscard]] const auto& leases() const { return leases_; }
   [[nodiscard]] const auto& closed_claims() const { return closed_claims_; }
+  [[nodiscard]] std::int64_t settled_tasks() const { return settled_tasks_; }
   [[nodiscard]] const auto& retention_due() const { return retention_due_; }
   [[nodiscard]] const auto& tombstones_due() const { return tombstones_due_; }
   [[nodiscard]] const auto& schedules_due() const { return schedules_due_; }
@@ -261,6 +262,7 @@ class Tables {
   std::set<std::pair<TimePoint, TaskNode*>, SoonerTask> expiries_;
   std::set<std::pair<TimePoint, std::uint64_t>> leases_;
   std::set<std::pair<TimePoint, std::uint64_t>> closed_claims_;
+  std::int64_t settled_tasks_ = 0;  // and lost ones, that claims remember
   std::set<std::tuple<TimePoint, Sequence, std::string_view, int>> retention_due_;
   std::set<std::pair<TimePoint, Text>> tombstones_due_;
   std::set<std::pair<TimePoint, std::string>> schedules_due_;

@@ -168,6 +168,7 @@ struct Limits {
   std::int64_t remembered_ids = 20'000'000;           // tombstones and aliases
   std::int64_t idempotency_keys = 10'000'000;         // remembered with their answers
   std::int64_t closed_claims = 100'000;               // kept so that a repeated settle is answered
+  std::int64_t settled_tasks = 1'000'000;             // of claims, kept likewise
   std::int64_t steps = 1'000;                         // of a cascade or of housekeeping at once
 };
 

@@ -179,8 +179,22 @@ TEST_P(Settling, OnlySoManyClosedClaimsAreRemembered) {
   EXPECT_TRUE(finish(closed.at(4), "a5").ok);
 }
 
+TEST_P(Settling, OnlySoManySettledTasksAreRemembered) {
+  begin({.settled_tasks = 5});
+  std::vector<ClaimReply> closed;
+  for (int i = 0; i < 3; ++i) {
+    push({});
+    push({});
+    closed.push_back(claim({.max = 2}));
+    ask(Settle{.claim_id = closed.back().claim_id, .all = kFinish});
+  }
+  EXPECT_REFUSED(ask(Settle{.claim_id = closed.at(0).claim_id, .all = kFinish}), kStaleClaim);
+  EXPECT_TRUE(ask(Settle{.claim_id = closed.at(1).claim_id, .all = kFinish}));
+  EXPECT_TRUE(ask(Settle{.claim_id = closed.at(2).claim_id, .all = kFinish}));
+}
+
 TEST_P(Settling, AClaimThatHoldsTasksIsNeverForgotten) {
-  begin({.closed_claims = 1});
+  begin({.closed_claims = 1, .settled_tasks = 1});
   push({.id = "long", .timeout_ms = 0});
   const ClaimReply held = start("long", {.lease_ms = 0});
   for (const std::string& id : numbered("a", 5)) {

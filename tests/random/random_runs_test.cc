@@ -32,6 +32,7 @@ Limits tight() {
   limits.queue_bytes = 40;
   limits.remembered_ids = 14;
   limits.closed_claims = 3;
+  limits.settled_tasks = 5;
   limits.queues = 4;
   limits.schedules = 2;
   limits.xcom_entries = 3;

@@ -18,6 +18,7 @@ Limits few_steps() {
   Limits limits;
   limits.steps = 2;
   limits.closed_claims = 3;
+  limits.settled_tasks = 5;
   limits.remembered_ids = 30;
   limits.queue_tasks = 20;
   return limits;

@@ -1,6 +1,7 @@
 // What the reference model remembers: plain structs, found by looking at all of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -140,6 +141,12 @@ struct ClaimRecord {
       if (task.status == Given::kHeld) return true;
     }
     return false;
+  }
+  // Tasks that it only remembers.
+  [[nodiscard]] std::int64_t settled() const {
+    return std::ranges::count_if(tasks, [](const GivenTask& task) {
+      return task.status != Given::kHeld && !task.is_ghost();
+    });
   }
   [[nodiscard]] bool holds_ghosts() const {
     for (const GivenTask& task : tasks) {

@@ -87,11 +87,17 @@ void ReferenceQueue::end_step() {
   spread_ends();
   while (remove_one_above_limits()) spread_ends();
   std::map<std::pair<TimePoint, std::int64_t>, std::string> closed;
+  std::int64_t settled = 0;
   for (const auto& [id, claim] : claims_) {
     if (claim.closed_at) closed[{*claim.closed_at, claim.number}] = id;
+    settled += claim.settled();
   }
-  for (; std::ssize(closed) > limits_.closed_claims; closed.erase(closed.begin())) {
-    claims_.erase(closed.begin()->second);
+  while (std::ssize(closed) > limits_.closed_claims ||
+         (!closed.empty() && settled > limits_.settled_tasks)) {
+    const auto oldest = claims_.find(closed.begin()->second);
+    settled -= oldest->second.settled();
+    claims_.erase(oldest);
+    closed.erase(closed.begin());
   }
 }
 
