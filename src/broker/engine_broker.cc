@@ -1,6 +1,8 @@
 #include "broker/engine_broker.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "broker/codec.h"
@@ -18,6 +20,7 @@ using Steady = std::chrono::steady_clock;
 constexpr Millis kKeyAge{72 * kHour};
 constexpr std::size_t kGroupBytes = std::size_t{32} << 20;  // about; one command may have more
 constexpr std::size_t kRowBytes = 100;
+constexpr std::size_t kShownAtOnce = 50;  // tasks
 
 std::optional<Error> given_up(const Context& context) {
   if (context.stop.stop_requested()) return stopped();
@@ -160,7 +163,9 @@ void EngineBroker::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const Steady::time_point wake_at = wake_time();
-    const auto ready = [&] { return stopping_ || !inbox_.empty() || asked_ != heard_ || poked_; };
+    const auto ready = [&] {
+      return stopping_ || !inbox_.empty() || asked_ != heard_ || poked_ || !showing_.empty();
+    };
     if (wake_at == Steady::time_point::max()) {
       wake_.wait(lock, ready);
     } else {
@@ -177,7 +182,7 @@ void EngineBroker::run() {
     lock.unlock();
     work(std::move(requests));
     lock.lock();
-    if (in_flight_ || !arrived_.empty() || !searching_.empty()) continue;
+    if (in_flight_ || !arrived_.empty() || !searching_.empty() || !showing_.empty()) continue;
     done_ = heard_;
     idle_.notify_all();
   }
@@ -190,6 +195,7 @@ void EngineBroker::run() {
   waiters_.clear();
   std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
   for (Request& request : arrived_) refuse(request, shut_down());
+  for (Request& request : showing_) refuse(request, shut_down());
   for (auto& [number, request] : searching_) refuse(request, shut_down());
   for (Request& request : rest) refuse(request, shut_down());
   // What is still to be kept, and without growth if it must be.
@@ -209,7 +215,7 @@ void EngineBroker::run() {
 void EngineBroker::work(std::vector<Request> requests) {
   land_if_done();
   if (!in_flight_) {
-    if (Steady::now() >= look_again_) tidy();
+    if (Steady::now() >= look_again_ && (!engine_ || full_ || !keeper_->works())) tidy();
     std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
   }
   std::ranges::move(requests, std::back_inserter(arrived_));
@@ -223,12 +229,18 @@ void EngineBroker::work(std::vector<Request> requests) {
     serve(std::move(request));
     land_if_done();
   }
+  if (!showing_.empty()) {
+    Request request = std::move(showing_.front());
+    showing_.pop_front();
+    serve(std::move(request));
+  }
   complete_group();
   // A group that could not be kept leaves answers behind.
   while (!in_flight_) {
     launch();
     if (group_.served.empty()) break;
   }
+  if (!in_flight_ && Steady::now() >= look_again_) tidy();
 }
 
 void EngineBroker::serve(Request request) {
@@ -241,8 +253,9 @@ void EngineBroker::serve(Request request) {
 void EngineBroker::apply(Request request) {
   if (auto earlier = earlier_answer(request)) return answer(request, *std::move(earlier));
   if (full_ && adds(request.command)) return refuse(request, storage_full());
+  if (request.found) return show(std::move(request));
   if (search(request)) return;
-  Result<Reply> reply = request.found ? page_of(request) : engine_->apply(request.command, now());
+  Result<Reply> reply = engine_->apply(request.command, now());
   if (has_lost_payload()) return refuse(request, payload_lost());
   take_changes();
   const std::int64_t wait_ms = patience(request.command);
@@ -256,7 +269,7 @@ void EngineBroker::apply(Request request) {
 
 // Long lists are looked up beside the owner thread, and only shown by it.
 bool EngineBroker::search(Request& request) {
-  if (!keeper_ || request.found) return false;
+  if (!keeper_) return false;
   const std::optional<ListTasks> list = list_of(request.command);
   if (!list || !list->filter.waits_for.empty()) return false;
   if (in_flight_) {  // the keeper is not to be asked now
@@ -277,15 +290,26 @@ bool EngineBroker::search(Request& request) {
   return true;
 }
 
-Result<Reply> EngineBroker::page_of(const Request& request) {
-  if (!*request.found) return tl::unexpected(request.found->error());
+// A few tasks at once, so that nobody waits long for those who look.
+void EngineBroker::show(Request request) {
+  if (!*request.found) return refuse(request, request.found->error());
   engine_->advance(now());
-  const Keeper::Found& found = **request.found;
-  std::vector<Task> tasks = engine_->view_matching(found.ids, list_of(request.command)->filter);
-  if (std::holds_alternative<ListTasks>(request.command)) {
-    return TaskPage{std::move(tasks), found.next_cursor};
+  take_changes();
+  Keeper::Found& found = **request.found;
+  const std::span<const std::string> rest = std::span(found.ids).subspan(request.looked_at);
+  const std::span<const std::string> some = rest.first(std::min(rest.size(), kShownAtOnce));
+  std::ranges::move(engine_->view_matching(some, list_of(request.command)->filter),
+                    std::back_inserter(request.shown));
+  if (has_lost_payload()) return refuse(request, payload_lost());
+  request.looked_at += some.size();
+  if (some.size() < rest.size()) {
+    showing_.push_back(std::move(request));
+  } else if (std::holds_alternative<ListTasks>(request.command)) {
+    answer(request, Result<Reply>(TaskPage{std::move(request.shown), found.next_cursor}));
+  } else {
+    answer(request,
+           Result<Reply>(DeadPage{std::move(request.shown), std::nullopt, found.next_cursor}));
   }
-  return DeadPage{std::move(tasks), std::nullopt, found.next_cursor};
 }
 
 std::optional<Answer> EngineBroker::earlier_answer(const Request& request) {

@@ -58,7 +58,7 @@ std::optional<EngineBroker::Group> EngineBroker::land(Keeper::Kept kept) {
   }
   keeper_->kept(*engine_);
   // Under load it folds as it goes; the rest waits for a quiet moment.
-  if (!full_ && searching_.empty() && keeper_->works()) {
+  if (!full_ && !keeper_->is_awaited() && keeper_->works()) {
     look_again_ = Steady::now() + kTidyAfter;
   }
   return group;

@@ -56,6 +56,7 @@ class Keeper {
   // A slice of work that can wait. When to come again; kNoWork: not before the next group.
   static constexpr std::chrono::milliseconds kNoWork = std::chrono::milliseconds::max();
   virtual std::chrono::milliseconds tidy(Engine& engine) = 0;
+  [[nodiscard]] virtual bool is_awaited() const { return false; }  // that work
 };
 
 }  // namespace retsu

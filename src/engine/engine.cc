@@ -116,7 +116,7 @@ bool Engine::has_ended(std::string_view id) const {
 }
 
 std::size_t Engine::size() const { return tables_->tasks().size(); }
-std::vector<Task> Engine::view_matching(const std::vector<std::string>& ids,
+std::vector<Task> Engine::view_matching(std::span<const std::string> ids,
                                         const Filter& filter) const {
   return engine::view_matching(*tables_, ids, filter);
 }

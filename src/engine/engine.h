@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,7 +38,7 @@ class Engine {
 
   [[nodiscard]] std::size_t size() const;  // tasks
   // Those of the named tasks that are there and match, in this order.
-  [[nodiscard]] std::vector<Task> view_matching(const std::vector<std::string>& ids,
+  [[nodiscard]] std::vector<Task> view_matching(std::span<const std::string> ids,
                                                 const Filter& filter) const;
 
   // Payloads may be parked, and are then had from the source when they are needed.

@@ -111,7 +111,7 @@ void for_each_candidate(const Tables& tables, const Filter& filter, Visit visit)
 
 }  // namespace
 
-std::vector<Task> view_matching(const Tables& tables, const std::vector<std::string>& ids,
+std::vector<Task> view_matching(const Tables& tables, std::span<const std::string> ids,
                                 const Filter& filter) {
   std::vector<Task> found;
   for (const std::string& id : ids) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "engine/tables.h"
 
 // What can be asked of tasks. Lists look at every task: brokers that keep tables answer them from
@@ -11,7 +13,7 @@ inline constexpr Millis kWorkerSilence{kMinute};
 
 Task view(const Tables& tables, const TaskNode& task);
 // Those of the named tasks that are there and match, in this order.
-std::vector<Task> view_matching(const Tables& tables, const std::vector<std::string>& ids,
+std::vector<Task> view_matching(const Tables& tables, std::span<const std::string> ids,
                                 const Filter& filter);
 bool matches(const Tables& tables, const TaskNode& task, const Filter& filter);
 

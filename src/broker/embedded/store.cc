@@ -162,7 +162,8 @@ Json Store::payload(engine::Sequence sequence) {
 }
 
 void Store::prepare() {
-  if (fold_.left() == 0 && young_bytes_ >= settings_.journal_bytes) turn();
+  if (fold_.left() == 0 && (is_awaited() || young_bytes_ >= settings_.journal_bytes)) turn();
+  if (is_awaited()) return fold_.choose(kTidiedRows);
   // The old generation is written when the young one is as large as that was, or a little sooner.
   const std::size_t bytes = std::exchange(unfolded_bytes_, 0);
   fold_.choose(turned_rows_ * (bytes + bytes / 4) / settings_.journal_bytes + 1);

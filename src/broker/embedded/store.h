@@ -58,6 +58,7 @@ class Store final : public Keeper {
   [[nodiscard]] bool works() const override { return connection_ != nullptr && !lost_payload_; }
   [[nodiscard]] bool lost_payload() const override { return lost_payload_; }
   std::chrono::milliseconds tidy(Engine& engine) override { return tidy(&engine); }
+  [[nodiscard]] bool is_awaited() const override { return !searches_.empty(); }
 
   [[nodiscard]] std::shared_ptr<const StoreFigures> figures() const { return figures_; }
 
