@@ -75,7 +75,7 @@ TEST_F(DamageTest, AFlippedBitIsToldOrDoesNoHarm) {
   ASSERT_TRUE(as_written.has_value());
   std::mt19937_64 random(7);
   int told = 0;
-  for (int i = 0; i < scaled(deep() ? 100'000 : 2'000); ++i) {
+  for (int i = 0; i < scaled(deep() ? 40'000 : 2'000); ++i) {
     std::string damaged = whole;
     // Half of them in what SQLite itself needs, at the beginning of a page.
     const std::size_t page = random() % (damaged.size() / kPage) * kPage;
