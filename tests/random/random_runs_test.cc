@@ -42,8 +42,8 @@ Limits tight() {
 
 class RandomRuns : public testing::TestWithParam<SubjectKind> {
  protected:
-  // The model beside itself has nothing to find in more runs; a store that is opened again and again
-  // is slow.
+  // The model beside itself has nothing to find in more runs; a store that is opened again and
+  // again is slow.
   static std::uint64_t times() {
     if (!deep() || GetParam().name == "Reference") return 1;
     return GetParam().name == "Restarted" ? 10 : 50;
