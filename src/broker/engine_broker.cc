@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 #include <utility>
 
 #include "broker/codec.h"
@@ -20,13 +19,6 @@ using Steady = std::chrono::steady_clock;
 constexpr Millis kKeyAge{72 * kHour};
 constexpr std::size_t kGroupBytes = std::size_t{32} << 20;  // about; one command may have more
 constexpr std::size_t kRowBytes = 100;
-constexpr std::size_t kShownAtOnce = 50;  // tasks
-
-std::optional<Error> given_up(const Context& context) {
-  if (context.stop.stop_requested()) return stopped();
-  if (Steady::now() >= context.deadline) return too_late();
-  return std::nullopt;
-}
 
 // For how long the operation may be answered late; 0: not at all.
 std::int64_t patience(const Command& command) {
@@ -44,17 +36,6 @@ bool adds(const Command& command) {
                std::is_same_v<Op, PutQueue> || std::is_same_v<Op, PutUser>;
       },
       command);
-}
-
-// The list of tasks that it asks for, if it does.
-std::optional<ListTasks> list_of(const Command& command) {
-  if (const auto* list = std::get_if<ListTasks>(&command)) return *list;
-  const auto* dead = std::get_if<ListDead>(&command);
-  if (dead == nullptr || dead->group != DeadGroupBy::kNothing) return std::nullopt;
-  if (dead->filter.state && dead->filter.state != State::kFailed) return std::nullopt;
-  ListTasks list{dead->filter, dead->limit, dead->cursor};
-  list.filter.state = State::kFailed;
-  return list;
 }
 
 bool is_worth_waiting(const Result<Reply>& reply) {
@@ -195,7 +176,7 @@ void EngineBroker::run() {
   waiters_.clear();
   std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
   for (Request& request : arrived_) refuse(request, shut_down());
-  for (Request& request : showing_) refuse(request, shut_down());
+  for (Showing& showing : showing_) refuse(showing.request, shut_down());
   for (auto& [number, request] : searching_) refuse(request, shut_down());
   for (Request& request : rest) refuse(request, shut_down());
   // What is still to be kept, and without growth if it must be.
@@ -221,6 +202,7 @@ void EngineBroker::work(std::vector<Request> requests) {
   std::ranges::move(requests, std::back_inserter(arrived_));
   if (Steady::now() < rests_until_) {
     for (Request& request : std::exchange(arrived_, {})) refuse(request, storage_full());
+    for (Showing& showing : std::exchange(showing_, {})) refuse(showing.request, storage_full());
     return deliver(next_group());
   }
   while (!arrived_.empty() && group_.bytes < kGroupBytes) {
@@ -229,11 +211,7 @@ void EngineBroker::work(std::vector<Request> requests) {
     serve(std::move(request));
     land_if_done();
   }
-  if (!showing_.empty()) {
-    Request request = std::move(showing_.front());
-    showing_.pop_front();
-    serve(std::move(request));
-  }
+  show_some();
   complete_group();
   // A group that could not be kept leaves answers behind.
   while (!in_flight_) {
@@ -253,7 +231,7 @@ void EngineBroker::serve(Request request) {
 void EngineBroker::apply(Request request) {
   if (auto earlier = earlier_answer(request)) return answer(request, *std::move(earlier));
   if (full_ && adds(request.command)) return refuse(request, storage_full());
-  if (request.found) return show(std::move(request));
+  if (request.found) return show({std::move(request)});
   if (search(request)) return;
   Result<Reply> reply = engine_->apply(request.command, now());
   if (has_lost_payload()) return refuse(request, payload_lost());
@@ -265,51 +243,6 @@ void EngineBroker::apply(Request request) {
   }
   if (reply && request.context.idempotency_key) remember(request, *reply);
   answer(request, std::move(reply));
-}
-
-// Long lists are looked up beside the owner thread, and only shown by it.
-bool EngineBroker::search(Request& request) {
-  if (!keeper_) return false;
-  const std::optional<ListTasks> list = list_of(request.command);
-  if (!list || !list->filter.waits_for.empty()) return false;
-  if (in_flight_) {  // the keeper is not to be asked now
-    deferred_.push_back(std::move(request));
-    return true;
-  }
-  const std::uint64_t number = ++last_search_;
-  const bool begun =
-      keeper_->search(*list, engine_->size(), [this, number](Result<Keeper::Found> found) {
-        const std::lock_guard lock(mutex_);
-        found_.emplace_back(number, std::move(found));
-        poked_ = true;
-        wake_.notify_one();
-      });
-  if (!begun) return false;
-  searching_.emplace(number, std::move(request));
-  look_again_ = Steady::now();  // the keeper may have to tidy up first
-  return true;
-}
-
-// A few tasks at once, so that nobody waits long for those who look.
-void EngineBroker::show(Request request) {
-  if (!*request.found) return refuse(request, request.found->error());
-  engine_->advance(now());
-  take_changes();
-  Keeper::Found& found = **request.found;
-  const std::span<const std::string> rest = std::span(found.ids).subspan(request.looked_at);
-  const std::span<const std::string> some = rest.first(std::min(rest.size(), kShownAtOnce));
-  std::ranges::move(engine_->view_matching(some, list_of(request.command)->filter),
-                    std::back_inserter(request.shown));
-  if (has_lost_payload()) return refuse(request, payload_lost());
-  request.looked_at += some.size();
-  if (some.size() < rest.size()) {
-    showing_.push_back(std::move(request));
-  } else if (std::holds_alternative<ListTasks>(request.command)) {
-    answer(request, Result<Reply>(TaskPage{std::move(request.shown), found.next_cursor}));
-  } else {
-    answer(request,
-           Result<Reply>(DeadPage{std::move(request.shown), std::nullopt, found.next_cursor}));
-  }
 }
 
 std::optional<Answer> EngineBroker::earlier_answer(const Request& request) {

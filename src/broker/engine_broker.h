@@ -55,8 +55,6 @@ class EngineBroker : public Broker {
     Done done;
     std::string fingerprint;                          // of the command, if it has a key
     std::optional<Result<Keeper::Found>> found = {};  // what it is about, if that was looked up
-    std::vector<Task> shown = {};                     // of these, so far
-    std::size_t looked_at = 0;                        // likewise
     Status valid;
     TimePoint until = kNever;  // for how long it may be answered late
   };
@@ -79,6 +77,12 @@ class EngineBroker : public Broker {
     TimePoint retry_at = kNever;
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
   };
+  // A list whose tasks are found, and shown by and by.
+  struct Showing {
+    Request request;
+    std::vector<Task> tasks = {};  // so far
+    std::size_t looked_at = 0;     // of those that were found
+  };
   struct Watcher {
     EventFilter filter;
     EventSink sink;
@@ -89,7 +93,8 @@ class EngineBroker : public Broker {
   void serve(Request request);
   void apply(Request request);
   bool search(Request& request);
-  void show(Request request);
+  void show(Showing showing);
+  void show_some();
   bool has_lost_payload();
   std::optional<Answer> earlier_answer(const Request& request);
   void remember(const Request& request, const Reply& reply);
@@ -153,7 +158,7 @@ class EngineBroker : public Broker {
   bool all_touched_ = false;
   std::map<std::uint64_t, Request> searching_;  // the keeper looks for what they are about
   std::vector<Request> deferred_;               // until the keeper can be asked
-  std::deque<Request> showing_;                 // what they are about is found, and shown by and by
+  std::deque<Showing> showing_;                 // in turn
   std::uint64_t last_search_ = 0;
   std::uint64_t last_event_ = 0;
   std::deque<Request> arrived_;                        // taken from the inbox, not served yet

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
+
+#include "broker/broker.h"
 #include "model/error.h"
 #include "model/policy.h"
 
@@ -40,6 +44,13 @@ inline Error too_many_keys() {
           "too many idempotency keys are remembered: ask without one, or wait",
           {},
           Millis(kMinute)};
+}
+
+// Why nobody waits for the answer any more; none: somebody does.
+inline std::optional<Error> given_up(const Context& context) {
+  if (context.stop.stop_requested()) return stopped();
+  if (std::chrono::steady_clock::now() >= context.deadline) return too_late();
+  return std::nullopt;
 }
 
 }  // namespace retsu
