@@ -31,7 +31,7 @@ extern const Suite kStoreSuite;
 // Seconds that `work` takes.
 double seconds(const std::function<void()>& work);
 
-// Bytes of the heap in use.
+// Bytes of the heap in use, by what this thread has made.
 std::int64_t heap_bytes();
 
 // A bar of the given share of a full one.

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
+#ifdef RETSU_MIMALLOC
+#include <mimalloc.h>
+#else
 #include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <charconv>
@@ -17,8 +21,19 @@ double seconds(const std::function<void()>& work) {
 }
 
 std::int64_t heap_bytes() {
+#ifdef RETSU_MIMALLOC
+  std::int64_t bytes = 0;
+  const auto add = [](const mi_heap_t*, const mi_heap_area_t* area, void*, std::size_t, void* sum) {
+    *static_cast<std::int64_t*>(sum) +=
+        static_cast<std::int64_t>(area->used * area->full_block_size);
+    return true;
+  };
+  mi_heap_visit_blocks(mi_heap_get_default(), false, add, &bytes);
+  return bytes;
+#else
   const auto info = mallinfo2();
   return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+#endif
 }
 
 std::string bar(double share, int width) {
