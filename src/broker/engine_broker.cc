@@ -157,13 +157,15 @@ void EngineBroker::run() {
     std::vector<Request> requests = std::exchange(inbox_, {});
     for (auto& [number, found] : std::exchange(found_, {})) {
       auto searching = searching_.extract(number);
+      if (searching.empty()) continue;  // given up
       searching.mapped().found = std::move(found);
       requests.push_back(std::move(searching.mapped()));
     }
     lock.unlock();
     work(std::move(requests));
     lock.lock();
-    if (in_flight_ || !arrived_.empty() || !searching_.empty() || !showing_.empty()) continue;
+    const bool busy = in_flight_ || !arrived_.empty() || !deferred_.empty();
+    if (busy || !searching_.empty() || !showing_.empty()) continue;
     done_ = heard_;
     idle_.notify_all();
   }
@@ -172,18 +174,14 @@ void EngineBroker::run() {
   if (in_flight_) {
     if (auto landed = land(committer_->wait())) settle(std::move(*landed));
   }
-  for (Waiter& waiter : waiters_) refuse(waiter.request, shut_down());
-  waiters_.clear();
-  std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
-  for (Request& request : arrived_) refuse(request, shut_down());
-  for (Showing& showing : showing_) refuse(showing.request, shut_down());
-  for (auto& [number, request] : searching_) refuse(request, shut_down());
-  for (Request& request : rest) refuse(request, shut_down());
+  std::ranges::move(rest, std::back_inserter(arrived_));
+  refuse_all();
   // What is still to be kept, and without growth if it must be.
   for (int tries = 0; tries < 2 && keeper_ && engine_ && !group_.changes.empty(); ++tries) {
     keeper_->prepare();
     in_flight_ = next_group();
     land_here();
+    refuse_all();
   }
   for (Served& served : group_.served) {
     if (served.reply && !group_.changes.empty()) {
@@ -193,12 +191,17 @@ void EngineBroker::run() {
   deliver(next_group());
 }
 
+// Those who would wait for ever, since the owner stops.
+void EngineBroker::refuse_all() {
+  for (Waiter& waiter : std::exchange(waiters_, {})) refuse(waiter.request, shut_down());
+  for (Request& request : std::exchange(arrived_, {})) refuse(request, shut_down());
+  for (Request& request : std::exchange(deferred_, {})) refuse(request, shut_down());
+  for (Showing& showing : std::exchange(showing_, {})) refuse(showing.request, shut_down());
+  for (auto& [number, request] : std::exchange(searching_, {})) refuse(request, shut_down());
+}
+
 void EngineBroker::work(std::vector<Request> requests) {
   land_if_done();
-  if (!in_flight_) {
-    if (Steady::now() >= look_again_ && (!engine_ || full_ || !keeper_->works())) tidy();
-    std::ranges::move(std::exchange(deferred_, {}), std::back_inserter(arrived_));
-  }
   std::ranges::move(requests, std::back_inserter(arrived_));
   if (Steady::now() < rests_until_) {
     for (Request& request : std::exchange(arrived_, {})) refuse(request, storage_full());
@@ -211,6 +214,8 @@ void EngineBroker::work(std::vector<Request> requests) {
     serve(std::move(request));
     land_if_done();
   }
+  serve_deferred();
+  give_up_searches();
   show_some();
   complete_group();
   // A group that could not be kept leaves answers behind.
@@ -219,6 +224,14 @@ void EngineBroker::work(std::vector<Request> requests) {
     if (group_.served.empty()) break;
   }
   if (!in_flight_ && Steady::now() >= look_again_) tidy();
+}
+
+// What can only be done while nothing is being committed. A commit that ends is not followed by the
+// next one at once while there is something of the kind.
+void EngineBroker::serve_deferred() {
+  if (in_flight_) return;
+  if (Steady::now() >= look_again_ && (!engine_ || full_ || !keeper_->works())) tidy();
+  for (Request& request : std::exchange(deferred_, {})) serve(std::move(request));
 }
 
 void EngineBroker::serve(Request request) {
@@ -407,6 +420,7 @@ Steady::time_point EngineBroker::wake_time() const {
   if (!arrived_.empty()) return Steady::time_point::min();
   Steady::time_point wake = look_again_;
   TimePoint event = engine_ ? engine_->next_event() : kNever;
+  for (const auto& [number, request] : searching_) wake = std::min(wake, request.context.deadline);
   for (const Waiter& waiter : waiters_) {
     wake = std::min(wake, waiter.request.context.deadline);
     event = std::min({event, waiter.request.until, waiter.retry_at});

@@ -95,6 +95,8 @@ class EngineBroker : public Broker {
   bool search(Request& request);
   void show(Showing showing);
   void show_some();
+  void show_again();
+  void give_up_searches();
   bool has_lost_payload();
   std::optional<Answer> earlier_answer(const Request& request);
   void remember(const Request& request, const Reply& reply);
@@ -119,6 +121,8 @@ class EngineBroker : public Broker {
   void serve_again(std::vector<Served> served);
   void reopen();
   void tidy();
+  void serve_deferred();
+  void refuse_all();
   void deliver(Group group);
   void tell_of_gap();
   void poke();

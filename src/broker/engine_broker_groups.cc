@@ -104,6 +104,8 @@ void EngineBroker::do_without_growth(Group failed) {
   engine_->undo(std::move(later.changes));
   engine_->undo(std::move(failed.changes));
   last_event_ = group_.events_before = failed.events_before;
+  all_touched_ = true;
+  show_again();
   look_again_ = Steady::now() + kLookForRoomEvery;
   std::ranges::move(later.served, std::back_inserter(failed.served));
   if (!std::exchange(full_, true)) return serve_again(std::move(failed.served));
@@ -141,6 +143,7 @@ void EngineBroker::serve_again(std::vector<Served> served) {
 // A new engine from what was kept. What is being made goes with the old one, and is done again.
 void EngineBroker::reopen() {
   Group unkept = next_group();
+  show_again();
   auto fresh = std::make_unique<Engine>(limits_);
   touched_.clear();
   unkept.changes.clear();
@@ -164,7 +167,9 @@ void EngineBroker::tidy() {
   look_again_ = Steady::time_point::max();
   if (!engine_) return reopen();
   if (full_ && keeper_->has_room()) full_ = false;
-  const auto again = full_ ? kLookForRoomEvery : keeper_->tidy(*engine_);
+  // On a full disk only what somebody waits for: there may be room for that.
+  const bool rests = full_ && !keeper_->is_awaited();
+  const auto again = rests ? kLookForRoomEvery : keeper_->tidy(*engine_);
   if (!keeper_->works()) return reopen();
   if (again != Keeper::kNoWork) look_again_ = Steady::now() + again;
 }

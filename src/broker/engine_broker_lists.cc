@@ -29,7 +29,7 @@ std::optional<ListTasks> list_of(const Command& command) {
 
 // Long lists are looked up beside the owner thread, and only shown by it.
 bool EngineBroker::search(Request& request) {
-  if (!keeper_) return false;
+  if (!keeper_ || full_) return false;  // what the tables lack cannot be written there now
   const std::optional<ListTasks> list = list_of(request.command);
   if (!list || !list->filter.waits_for.empty()) return false;
   if (in_flight_) {  // the keeper is not to be asked now
@@ -80,6 +80,22 @@ void EngineBroker::show_some() {
   if (auto error = given_up(showing.request.context)) return refuse(showing.request, *error);
   if (!engine_) return refuse(showing.request, broken_);
   show(std::move(showing));
+}
+
+// What was shown may not be true any more.
+void EngineBroker::show_again() {
+  for (Showing& showing : showing_) {
+    showing.tasks.clear();
+    showing.looked_at = 0;
+  }
+}
+
+void EngineBroker::give_up_searches() {
+  for (auto search = searching_.begin(); search != searching_.end();) {
+    const auto error = given_up(search->second.context);
+    if (error) refuse(search->second, *error);
+    search = error ? searching_.erase(search) : std::next(search);
+  }
 }
 
 }  // namespace retsu

@@ -81,6 +81,35 @@ void Reader::search(ListTasks list, Keeper::Done done) {
   changed_.notify_all();
 }
 
+Reader::Pause::Pause(Reader& reader) : reader_(reader) {
+  std::unique_lock lock(reader.mutex_);
+  ++reader.pauses_;
+  reader.changed_.wait(lock, [&] { return !reader.reading_; });
+}
+
+Reader::Pause::~Pause() {
+  {
+    const std::lock_guard lock(reader_.mutex_);
+    --reader_.pauses_;
+  }
+  reader_.changed_.notify_all();
+}
+
+bool Reader::begin_reading() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stopping_ || pauses_ == 0; });
+  reading_ = !stopping_;
+  return reading_;
+}
+
+void Reader::end_reading() {
+  {
+    const std::lock_guard lock(mutex_);
+    reading_ = false;
+  }
+  changed_.notify_all();
+}
+
 void Reader::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -91,7 +120,7 @@ void Reader::run() {
     const bool stopping = stopping_;
     lock.unlock();
     if (stopping) {
-      search.done(refuse(ErrorCode::kShutdown, "the queue is shutting down: ask again later"));
+      search.done(refuse(ErrorCode::kUnavailable, "the store is being read anew: ask again"));
     } else {
       search.done(find(search.list));
     }
@@ -127,7 +156,10 @@ sqlite::Outcome<Keeper::Found> Reader::find_in(sqlite::Database& database, const
   std::from_chars(list.cursor.data(), list.cursor.data() + list.cursor.size(), before);
   std::int64_t last = 0;
   for (std::int64_t window = kFirstRows; before > 0;) {
-    const std::lock_guard reading(reading_);
+    if (!begin_reading()) {
+      return tl::unexpected(sqlite::Failure{SQLITE_INTERRUPT, "the store is being read anew"});
+    }
+    const Reading reading(*this);
     const Steady::time_point start = Steady::now();
     lowest->bind(1, before);
     lowest->bind(2, window);

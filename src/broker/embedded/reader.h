@@ -17,14 +17,23 @@ namespace retsu::embedded {
 class Reader {
  public:
   Reader(std::string path, const char* vfs);
-  ~Reader();  // searches that were not begun end with kShutdown
+  ~Reader();  // searches that are not over end with kUnavailable
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
   void search(ListTasks list, Keeper::Done done);
 
-  // While this is held, nobody reads.
-  std::unique_lock<std::mutex> pause() { return std::unique_lock(reading_); }
+  // While this is there, nobody reads. It comes before those who go on with a search.
+  class Pause {
+   public:
+    explicit Pause(Reader& reader);
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Reader& reader_;
+  };
 
  private:
   struct Search {
@@ -32,18 +41,29 @@ class Reader {
     Keeper::Done done;
   };
 
+  struct Reading {
+    explicit Reading(Reader& of) : reader(of) {}
+    ~Reading() { reader.end_reading(); }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    Reader& reader;
+  };
+
   void run();
+  bool begin_reading();  // false: it is to stop
+  void end_reading();
   Result<Keeper::Found> find(const ListTasks& list);
   sqlite::Outcome<Keeper::Found> find_in(sqlite::Database& database, const ListTasks& list);
 
   const std::string path_;
   const char* const vfs_;
   std::optional<sqlite::Database> database_;
-  std::mutex reading_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Search> searches_;
   bool stopping_ = false;
+  bool reading_ = false;
+  int pauses_ = 0;  // that are there, or wait for the reader to let go
   std::thread thread_;
 };
 

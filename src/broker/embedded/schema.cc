@@ -133,6 +133,10 @@ sqlite::Outcome<std::int64_t> schema_version(sqlite::Database& database) {
   if (*tables > 0 && *application != kApplicationId) {
     return tl::unexpected(sqlite::Failure{SQLITE_MISMATCH, "this database is not a store"});
   }
+  if (*tables > 0 && *version < 1) {
+    return tl::unexpected(sqlite::Failure{
+        SQLITE_CORRUPT, fmt::format("there is no version {} of the tables", *version)});
+  }
   if (*version > kSchemaVersion) {
     return tl::unexpected(sqlite::Failure{
         SQLITE_MISMATCH, fmt::format("the store has version {}, this program knows {}: use a "

@@ -47,8 +47,14 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
 }
 
 Store::~Store() {
-  reader_.reset();
+  end_searches();
   while (tidy(nullptr) == kSoon) continue;
+}
+
+void Store::end_searches() {
+  for (Search& search : std::exchange(searches_, {})) {
+    search.done(retsu::refuse(ErrorCode::kUnavailable, "the store is being read anew: ask again"));
+  }
 }
 
 Status Store::connect() {
@@ -91,9 +97,7 @@ Status Store::reopen(Engine& engine) {
   payloads_.reset();
   lost_payload_ = false;
   connection_.reset();
-  for (Search& search : std::exchange(searches_, {})) {
-    search.done(retsu::refuse(ErrorCode::kUnavailable, "the store is being read anew: ask again"));
-  }
+  end_searches();
   has_ballast_ = has_room();
   auto done = connect();
   if (done) done = load(engine);
@@ -163,10 +167,10 @@ Json Store::payload(engine::Sequence sequence) {
 
 void Store::prepare() {
   if (fold_.left() == 0 && (is_awaited() || young_bytes_ >= settings_.journal_bytes)) turn();
-  if (is_awaited()) return fold_.choose(kTidiedRows);
   // The old generation is written when the young one is as large as that was, or a little sooner.
   const std::size_t bytes = std::exchange(unfolded_bytes_, 0);
-  fold_.choose(turned_rows_ * (bytes + bytes / 4) / settings_.journal_bytes + 1);
+  const std::size_t rows = turned_rows_ * (bytes + bytes / 4) / settings_.journal_bytes + 1;
+  fold_.choose(is_awaited() ? std::max(rows, kTidiedRows) : rows);
 }
 
 Store::Kept Store::commit(const engine::Changes& group) {
@@ -186,7 +190,7 @@ void Store::carry_over_log() {
   sqlite::Database& database = connection_->database;
   if (database.log_pages() < kLogPages) return;
   if (database.log_pages() < kMostLogPages) return database.carry_over_log(false);
-  const auto alone = reader_->pause();
+  const Reader::Pause alone(*reader_);
   database.carry_over_log(true);
 }
 

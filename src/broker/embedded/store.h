@@ -76,6 +76,7 @@ class Store final : public Keeper {
   void fold_committed(Engine* engine);
   Json payload(engine::Sequence sequence);
   void begin_searches();
+  void end_searches();
   void carry_over_log();
   bool give_up_ballast();
 

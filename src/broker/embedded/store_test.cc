@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
@@ -99,6 +101,24 @@ TEST_F(StoreTest, IsNotWrittenToWhenSomebodyLooks) {
   EXPECT_EQ(broker->figures().groups, groups);
 }
 
+TEST_F(StoreTest, ThatIsClosedAnswersThoseWhoStillSearch) {
+  EmbeddedBroker::Settings settings;
+  settings.store.searched_tasks = 0;
+  for (int i = 0; i < 10; ++i) {
+    int answered = 0;
+    {
+      auto broker = EmbeddedBroker::open(path_, settings);
+      ASSERT_TRUE(broker.has_value());
+      ASSERT_TRUE(call(**broker, Push{.tasks = std::vector<NewTask>(1'000)}));  // not in the tables
+      for (int list = 0; list < 5; ++list) {
+        (*broker)->submit(ListTasks{}, {}, [&](const Answer&) { ++answered; });
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(i / 2));
+    }
+    EXPECT_EQ(answered, 5);
+  }
+}
+
 TEST_F(StoreTest, IsRefusedWhileAnotherHasItOpen) {
   const auto broker = open();
   const Error error = refused();
@@ -110,6 +130,14 @@ TEST_F(StoreTest, OfALaterVersionIsRefused) {
   open().reset();
   ASSERT_TRUE(file().execute("PRAGMA user_version = 1000"));
   EXPECT_THAT(refused().message, HasSubstr("version 1000"));
+}
+
+TEST_F(StoreTest, OfNoVersionIsRefused) {
+  open().reset();
+  for (const int version : {0, -1, -2'000'000'000}) {
+    ASSERT_TRUE(file().execute(fmt::format("PRAGMA user_version = {}", version)));
+    EXPECT_THAT(refused().message, HasSubstr(fmt::format("no version {} of", version)));
+  }
 }
 
 TEST_F(StoreTest, OfAnEarlierVersionIsBroughtUpToDate) {
