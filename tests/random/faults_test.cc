@@ -221,9 +221,9 @@ TEST(Faults, AFailedCallIsToldAndNothingIsHalfDone) {
     int full = 0;
     for (std::uint64_t failing = 1;; ++failing) {
       SCOPED_TRACE("call " + std::to_string(failing) + " fails with " + std::to_string(code));
+      bool reached = false;
       FaultyRun queue(3);
       queue.open();
-      bool reached = false;
       queue.disk.set_fault([&](DiskCall, std::uint64_t number) {
         reached |= number == failing;
         return number == failing ? code : SQLITE_OK;
@@ -310,6 +310,7 @@ TEST(Faults, WhenNothingFitsAtAllEverythingIsRefusedAndNothingIsLost) {
 }
 
 TEST(Faults, AFailedSyncIsNeverASuccessAndThoseWhoWatchAreToldOfTheGap) {
+  bool failed = false;
   SimulatedDisk disk;
   Patient queue(disk);
   ASSERT_TRUE(queue.open()) << queue.problem();
@@ -317,7 +318,6 @@ TEST(Faults, AFailedSyncIsNeverASuccessAndThoseWhoWatchAreToldOfTheGap) {
   {
     const Subscription watching =
         queue.broker().watch({}, [&](const EventBatch& batch) { missed += batch.missed; });
-    bool failed = false;
     disk.set_fault([&](DiskCall call, std::uint64_t) {
       if (call != DiskCall::kSync || std::exchange(failed, true)) return SQLITE_OK;
       return SQLITE_IOERR_FSYNC;
