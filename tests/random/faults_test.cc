@@ -137,6 +137,7 @@ class FaultyRun {
   }
 
   void expect_all_the_same() {
+    patient_.set_clock(std::max(step_.clock, model_.now()));  // as above
     const auto difference = differs(model_);
     ASSERT_FALSE(difference) << difference->command << "\n  expected " << difference->expected
                              << "\n  got " << difference->got;
