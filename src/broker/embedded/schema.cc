@@ -2,7 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
 
 namespace retsu::embedded {
 namespace {
@@ -119,6 +126,35 @@ ALTER TABLE idempotency_keys ADD COLUMN checksum INTEGER;
 // Step n makes version n of version n - 1. Never changed, only added to.
 constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys, kChecksums};
 
+// What SQLite itself has noted of tables and views.
+sqlite::Outcome<std::set<std::string>> tables_of(sqlite::Database& database) {
+  std::set<std::string> all;
+  auto tables = database.prepare("SELECT name || ' ' || coalesce(sql, '') FROM sqlite_schema");
+  if (!tables) return tl::unexpected(std::move(tables.error()));
+  for (;;) {
+    const auto more = tables->step();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return all;
+    all.emplace(tables->text(0));
+  }
+}
+
+// The same of a database that was made just now.
+const std::set<std::string>& tables_of_version(std::int64_t version) {
+  static const auto all = [] {
+    std::vector<std::set<std::string>> made;
+    auto database = sqlite::Database::open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    for (const char* step : kSteps) {
+      RETSU_CHECK(database && database->execute(step));
+      made.push_back(tables_of(*database).value_or(std::set<std::string>()));
+    }
+    return made;
+  }();
+  return all.at(static_cast<std::size_t>(version - 1));
+}
+
+sqlite::Failure damaged(std::string what) { return {SQLITE_CORRUPT, std::move(what)}; }
+
 }  // namespace
 
 const std::int64_t kSchemaVersion = std::ssize(kSteps);
@@ -133,9 +169,11 @@ sqlite::Outcome<std::int64_t> schema_version(sqlite::Database& database) {
   if (*tables > 0 && *application != kApplicationId) {
     return tl::unexpected(sqlite::Failure{SQLITE_MISMATCH, "this database is not a store"});
   }
+  const auto pages = database.integer("PRAGMA page_count");
+  if (!pages) return tl::unexpected(pages.error());
+  if (*tables == 0 && *pages > 1) return tl::unexpected(damaged("its tables are missing"));
   if (*tables > 0 && *version < 1) {
-    return tl::unexpected(sqlite::Failure{
-        SQLITE_CORRUPT, fmt::format("there is no version {} of the tables", *version)});
+    return tl::unexpected(damaged(fmt::format("there is no version {} of the tables", *version)));
   }
   if (*version > kSchemaVersion) {
     return tl::unexpected(sqlite::Failure{
@@ -143,7 +181,14 @@ sqlite::Outcome<std::int64_t> schema_version(sqlite::Database& database) {
                                      "later program",
                                      *version, kSchemaVersion)});
   }
-  return *tables == 0 ? 0 : *version;
+  if (*tables == 0) return 0;
+  const auto found = tables_of(database);
+  if (!found) return tl::unexpected(found.error());
+  // Somebody may have added an index.
+  if (!std::ranges::includes(*found, tables_of_version(*version))) {
+    return tl::unexpected(damaged(fmt::format("its tables are not those of version {}", *version)));
+  }
+  return *version;
 }
 
 sqlite::Done prepare_schema(sqlite::Database& database) {

@@ -132,6 +132,18 @@ TEST_F(StoreTest, OfALaterVersionIsRefused) {
   EXPECT_THAT(refused().message, HasSubstr("version 1000"));
 }
 
+TEST_F(StoreTest, WhoseTablesAreOthersIsRefusedButOneMayAddAnIndex) {
+  open().reset();
+  ASSERT_TRUE(file().execute("CREATE INDEX mine ON tasks (user); ANALYZE"));
+  open().reset();
+  ASSERT_TRUE(file().execute("PRAGMA user_version = 2"));
+  EXPECT_THAT(refused().message, HasSubstr("not those of version 2"));
+  ASSERT_TRUE(file().execute("PRAGMA user_version = 3; DROP TABLE xcom"));
+  EXPECT_THAT(refused().message, HasSubstr("not those of version 3"));
+  ASSERT_TRUE(file().execute("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema"));
+  EXPECT_THAT(refused().message, HasSubstr("its tables are missing"));
+}
+
 TEST_F(StoreTest, OfNoVersionIsRefused) {
   open().reset();
   for (const int version : {0, -1, -2'000'000'000}) {
