@@ -11,14 +11,14 @@ inline bool deep() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 // So many in release, a fraction of it under a sanitizer, where everything takes several times as
 // long.
-constexpr int scaled(int times, int fraction = 5) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return times / fraction;
-#else
-  return (void)fraction, times;
-#endif
-}
+constexpr int scaled(int times, int fraction = 5) { return kSanitized ? times / fraction : times; }
 
 }  // namespace retsu

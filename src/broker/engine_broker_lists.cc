@@ -27,7 +27,7 @@ std::optional<ListTasks> list_of(const Command& command) {
 
 }  // namespace
 
-// Long lists are looked up beside the owner thread, and only shown by it.
+// False: the engine is to make the list.
 bool EngineBroker::search(Request& request) {
   if (!keeper_ || full_) return false;  // what the tables lack cannot be written there now
   const std::optional<ListTasks> list = list_of(request.command);

@@ -14,6 +14,9 @@ inline Error shut_down() {
   return {ErrorCode::kShutdown, "the queue is shutting down: ask again later"};
 }
 inline Error stopped() { return {ErrorCode::kShutdown, "the caller gave up"}; }
+inline Error read_anew() {
+  return {ErrorCode::kUnavailable, "the store is being read anew: ask again"};
+}
 inline Error too_late() {
   return {ErrorCode::kDeadline, "the time for this call had passed; nothing was done"};
 }

@@ -14,6 +14,7 @@
 #include "conformance/store_subjects.h"
 #include "deep.h"
 #include "ingest/validate.h"
+#include "patience.h"
 #include "random/judge.h"
 #include "reference/simulated_disk.h"
 
@@ -246,16 +247,6 @@ TEST(Faults, AFailedCallIsToldAndNothingIsHalfDone) {
     }
     EXPECT_GT(code == SQLITE_FULL ? full : doubts, 5);
   }
-}
-
-// The queue asks for room once a second; until then each try is refused.
-template <class Call>
-bool succeeds_in_the_end(Call call) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (std::chrono::steady_clock::now() < deadline) {
-    if (call()) return true;
-  }
-  return false;
 }
 
 TEST(Faults, AFullDiskRefusesWhatGrowsAndTheQueueGoesOnByItself) {

@@ -11,17 +11,12 @@
 #include <vector>
 
 #include "base/uuid.h"
+#include "deep.h"
 #include "engine/engine.h"
 #include "ingest/prepare.h"
 #include "ingest/validate.h"
 
 namespace retsu::simulation {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 inline constexpr TimePoint kStart{Millis{1'893'456'000'000}};  // 2030
 

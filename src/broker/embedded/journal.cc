@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "broker/embedded/row_sum.h"
+#include "broker/embedded/row_values.h"
 
 namespace retsu::embedded {
 namespace {

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "broker/refusals.h"
+
 namespace retsu::embedded {
 namespace {
 
@@ -120,7 +122,7 @@ void Reader::run() {
     const bool stopping = stopping_;
     lock.unlock();
     if (stopping) {
-      search.done(refuse(ErrorCode::kUnavailable, "the store is being read anew: ask again"));
+      search.done(tl::unexpected(read_anew()));
     } else {
       search.done(find(search.list));
     }

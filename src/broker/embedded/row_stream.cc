@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "broker/embedded/row_sum.h"
+#include "broker/embedded/row_values.h"
 
 namespace retsu::embedded {
 namespace {

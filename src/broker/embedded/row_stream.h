@@ -21,8 +21,8 @@ class RowStream {
   RowStream(const RowStream&) = delete;
   RowStream& operator=(const RowStream&) = delete;
 
-  // The values of the next row, as a RowSum has them; valid until the next call. None: there are no
-  // more, or done() is a failure.
+  // The values of the next row, as a ValueWriter writes them; valid until the next call. None:
+  // there are no more, or done() is a failure.
   std::optional<std::string_view> next();
   [[nodiscard]] const sqlite::Done& done() const { return done_; }
 

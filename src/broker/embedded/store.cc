@@ -14,6 +14,7 @@
 #include "broker/embedded/load.h"
 #include "broker/embedded/schema.h"
 #include "broker/embedded/store_files.h"
+#include "broker/refusals.h"
 
 namespace retsu::embedded {
 namespace {
@@ -53,7 +54,7 @@ Store::~Store() {
 
 void Store::end_searches() {
   for (Search& search : std::exchange(searches_, {})) {
-    search.done(retsu::refuse(ErrorCode::kUnavailable, "the store is being read anew: ask again"));
+    search.done(tl::unexpected(read_anew()));
   }
 }
 

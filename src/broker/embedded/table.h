@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/sqlite.h"
-#include "broker/embedded/row_sum.h"
+#include "broker/embedded/row_values.h"
 #include "broker/embedded/stored.h"
 
 namespace retsu::embedded {
