@@ -6,6 +6,7 @@ namespace {
 using enum Group;
 
 constexpr CommandRow kCommands[] = {
+    {"serve", kWork, "Serve a queue over HTTP", "retsu serve --store ./queue", add_serve},
     {"push", kWork, "Put tasks into the queue",
      "retsu push --queue mail --user ann '{\"to\":\"bob\"}'\n"
      "retsu push --file tasks.ndjson",

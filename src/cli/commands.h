@@ -39,6 +39,7 @@ struct CommandRow {
 
 std::span<const CommandRow> commands();
 
+Action add_serve(CLI::App& app);
 Action add_push(CLI::App& app);
 Action add_claim(CLI::App& app);
 Action add_settle(CLI::App& app);

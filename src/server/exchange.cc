@@ -1,0 +1,44 @@
+#include "server/exchange.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace retsu::server {
+
+void Exchange::respond(HttpResponse response) {
+  RETSU_CHECK(!answered_);
+  answered_ = true;
+  if (lost_) return lose();
+  append_response(output_, response, keep_alive_);
+  tell();
+}
+
+void Exchange::begin(const HttpResponse& head) {
+  append_chunked_head(output_, head);
+  tell();
+}
+
+std::size_t Exchange::send(std::string_view bytes) {
+  if (lost_) return 0;
+  append_chunk(output_, bytes);
+  tell();
+  return output_.size() + unsent_;
+}
+
+void Exchange::end() {
+  RETSU_CHECK(!answered_);
+  answered_ = true;
+  output_ += kLastChunk;
+  tell();
+}
+
+void Exchange::lose() {
+  lost_ = true;
+  on_progress_ = nullptr;
+  stop_.request_stop();
+  if (!answered_) return;
+  if (const auto tell_of_it = std::exchange(on_lost, nullptr)) tell_of_it();
+}
+
+}  // namespace retsu::server

@@ -1,0 +1,13 @@
+// Whether the server lives, and whether it can be used.
+#pragma once
+
+#include "broker/broker.h"
+#include "server/loop.h"
+#include "server/router.h"
+
+namespace retsu::server {
+
+// GET /healthz answers as long as the loop turns; GET /readyz when the queue answers too.
+void add_health(Router& router, Broker& broker, const std::shared_ptr<Loop>& loop);
+
+}  // namespace retsu::server

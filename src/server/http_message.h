@@ -1,0 +1,68 @@
+// Requests and answers of HTTP, as values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/error.h"
+
+namespace retsu::server {
+
+struct HttpRequest {
+  std::string method;
+  std::string target;  // path and query, as they were sent
+  std::string host;
+  std::string origin;
+  std::string authorization;
+  std::string content_type;
+  std::string idempotency_key;
+  std::string last_event_id;
+  std::string body;
+  bool keep_alive = true;
+  bool expects_continue = false;  // sends the body only when it is asked for
+
+  [[nodiscard]] std::string_view path() const { return target_before('?'); }
+  [[nodiscard]] std::string_view query() const {
+    return std::string_view(target).substr(std::min(path().size() + 1, target.size()));
+  }
+  // Without its parameters, such as `; charset=utf-8`.
+  [[nodiscard]] std::string_view media_type() const;
+
+ private:
+  [[nodiscard]] std::string_view target_before(char sign) const {
+    return std::string_view(target).substr(0, target.find(sign));
+  }
+};
+
+// The headers that are kept, and where.
+struct KeptHeader {
+  std::string_view name;
+  std::string HttpRequest::*member;
+};
+inline constexpr KeptHeader kKeptHeaders[] = {
+    {"Host", &HttpRequest::host},
+    {"Origin", &HttpRequest::origin},
+    {"Authorization", &HttpRequest::authorization},
+    {"Content-Type", &HttpRequest::content_type},
+    {"Idempotency-Key", &HttpRequest::idempotency_key},
+    {"Last-Event-ID", &HttpRequest::last_event_id},
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string body = {};
+  std::string_view content_type = "application/json";
+  std::vector<std::pair<std::string_view, std::string>> headers = {};
+};
+
+HttpResponse to_response(const Error& error);
+
+// A response that is whole, and the head of one whose body follows in chunks.
+void append_response(std::string& out, const HttpResponse& response, bool keep_alive);
+void append_chunked_head(std::string& out, const HttpResponse& response);
+void append_chunk(std::string& out, std::string_view bytes);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+}  // namespace retsu::server

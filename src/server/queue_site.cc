@@ -1,0 +1,58 @@
+#include "server/queue_site.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retsu::server {
+namespace {
+
+std::string_view without_port(std::string_view host) {
+  const auto bracket = host.rfind(']');
+  const auto colon = host.rfind(':');
+  if (colon == std::string_view::npos || (bracket != std::string_view::npos && colon < bracket)) {
+    return host;
+  }
+  return host.substr(0, colon);
+}
+
+// A page of another site in the caller's browser must not speak for the caller.
+Status check_origin(const HttpRequest& request) {
+  if (request.origin.empty()) return {};
+  std::string_view origin = request.origin;
+  const auto scheme = origin.find("://");
+  if (scheme != std::string_view::npos && origin.substr(scheme + 3) == request.host) return {};
+  return refuse(ErrorCode::kForbidden, "pages of other sites may not ask this server");
+}
+
+// Nor may one whose name was made to lead here. Names that only this machine gives are fine.
+Status check_host(const HttpRequest& request) {
+  const std::string_view name = without_port(request.host);
+  if (name.empty()) return refuse(ErrorCode::kInvalid, "the header Host is missing");
+  const bool is_address =
+      name.front() == '[' || name.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (is_address || name == "localhost") return {};
+  return refuse(ErrorCode::kForbidden,
+                "without tokens this server answers to localhost and to addresses only, not to "
+                "names; retsu token create makes one");
+}
+
+}  // namespace
+
+Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) {
+  const HttpRequest& request = exchange->request;
+  if (auto fine = check_host(request); !fine) return tl::unexpected(fine.error());
+  if (auto fine = check_origin(request); !fine) return tl::unexpected(fine.error());
+  auto match = router_.find(request.method, request.path());
+  if (!match) return tl::unexpected(std::move(match.error()));
+  exchange->route = match->route;
+  exchange->path_fields = std::move(match->fields);
+  if (match->route->read_body) exchange->body_reader = match->route->read_body(exchange);
+  return exchange->body_reader ? SIZE_MAX : match->route->body_limit;
+}
+
+void QueueSite::serve(const std::shared_ptr<Exchange>& exchange) {
+  exchange->route->serve(exchange);
+}
+
+}  // namespace retsu::server
