@@ -8,6 +8,7 @@ find_package(fmt CONFIG REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(CURL REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
@@ -18,6 +19,7 @@ set(RETSU_LINKED
     simdjson::simdjson
     date::date-tz
     OpenSSL::Crypto
+    CURL::libcurl
     PkgConfig::sqlite3
     PkgConfig::xxhash
     Threads::Threads)

@@ -133,7 +133,8 @@ void Connection::end_request() {
   parser_ = RequestParser(limits_.header_bytes);
   if (!exchange->keep_alive_) last_ = true;
   if (exchange->route == nullptr) return;  // refused
-  exchange->body_reader ? exchange->body_reader->finish() : site_.serve(exchange);
+  const auto reader = std::exchange(exchange->body_reader, nullptr);
+  reader ? reader->finish() : site_.serve(exchange);
 }
 
 // What came is no request, or takes too long: nothing after it can be understood.
@@ -197,7 +198,14 @@ void Connection::gather() {
     exchange.unsent_ += exchange.output_.size();
     gathered_ += exchange.output_;
     exchange.output_.clear();
-    if (!exchange.answered_ || &exchange == arriving_.get()) break;
+    if (!exchange.answered_) break;
+    if (&exchange == arriving_.get()) {
+      if (!std::exchange(exchange.body_reader, nullptr))
+        break;  // refused: what is left of its body is short
+      arriving_ = nullptr;
+      last_ = true;
+      kept_.clear();
+    }
     if (!exchange.keep_alive_) last_ = true;
     leaving_.push_back(std::move(exchanges_.front()));
     exchanges_.pop_front();
@@ -230,7 +238,11 @@ void Connection::on_written(error_code code, std::size_t size) {
   writing_.clear();
   if (writing_.capacity() > limits_.header_bytes) writing_.shrink_to_fit();
   if (gathered_.empty()) leaving_.clear();
-  if (!exchanges_.empty()) exchanges_.front()->unsent_ = gathered_.size();
+  if (!exchanges_.empty()) {
+    Exchange& streaming = *exchanges_.front();
+    streaming.unsent_ = gathered_.size();
+    if (streaming.on_taken && gathered_.empty()) streaming.on_taken();
+  }
   go_on();
 }
 

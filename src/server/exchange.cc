@@ -36,6 +36,7 @@ void Exchange::end() {
 void Exchange::lose() {
   lost_ = true;
   on_progress_ = nullptr;
+  body_reader = nullptr;
   stop_.request_stop();
   if (!answered_) return;
   if (const auto tell_of_it = std::exchange(on_lost, nullptr)) tell_of_it();

@@ -46,9 +46,14 @@ class Exchange {
 
   // The body reader can take more.
   void resume() { tell(); }
+  // The body reader needs no more, and answers: what is still to come is not read.
+  void refuse_rest() { keep_alive_ = false; }
 
   // The other side has closed its half, or the server stops: who waits for something stops waiting.
   [[nodiscard]] std::stop_token stop() const { return stop_.get_token(); }
+
+  // Called when all that was sent so far has been taken.
+  std::function<void()> on_taken;
 
   // Called, at most once, when the connection ended before all of the answer was written.
   std::function<void()> on_lost;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "broker/codec.h"
+#include "server/ndjson_push.h"
 
 namespace retsu::server {
 namespace {
@@ -97,11 +98,17 @@ std::optional<std::string> idempotency_key_of(const HttpRequest& request) {
 
 void add_operations(Router& router, Broker& broker, const std::shared_ptr<Loop>& loop) {
   for (const Operation& operation : kOperations) {
-    router.add({.method = operation.method,
+    Route route{.method = operation.method,
                 .path = operation.path,
                 .scope = operation.scope,
                 .body_limit = operation.body_limit,
-                .serve = OperationDoor(operation, broker, loop)});
+                .serve = OperationDoor(operation, broker, loop)};
+    if (operation.name == "push") {
+      route.read_body = [&broker, loop](const auto& exchange) {
+        return read_ndjson(exchange, broker, loop);
+      };
+    }
+    router.add(std::move(route));
   }
 }
 

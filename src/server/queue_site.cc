@@ -47,7 +47,10 @@ Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) 
   if (!match) return tl::unexpected(std::move(match.error()));
   exchange->route = match->route;
   exchange->path_fields = std::move(match->fields);
-  if (match->route->read_body) exchange->body_reader = match->route->read_body(exchange);
+  if (!match->route->read_body) return match->route->body_limit;
+  auto reader = match->route->read_body(exchange);
+  if (!reader) return tl::unexpected(std::move(reader.error()));
+  exchange->body_reader = *std::move(reader);
   return exchange->body_reader ? SIZE_MAX : match->route->body_limit;
 }
 

@@ -20,7 +20,8 @@ struct Route {
   std::size_t body_limit = 0;
   std::function<void(const std::shared_ptr<Exchange>&)> serve;
   // For bodies that are read while they come: answers one, or none if this body is not such a one.
-  std::function<std::shared_ptr<BodyReader>(const std::shared_ptr<Exchange>&)> read_body = nullptr;
+  std::function<Result<std::shared_ptr<BodyReader>>(const std::shared_ptr<Exchange>&)> read_body =
+      nullptr;
 };
 
 class Router {

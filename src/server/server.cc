@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "server/clock_door.h"
+#include "server/events.h"
 #include "server/health.h"
 #include "server/loop.h"
 #include "server/operations.h"
@@ -47,6 +48,7 @@ class Server::Body {
  public:
   Body(Broker& broker, ServerSettings settings) : settings_(std::move(settings)) {
     add_operations(site_.router(), broker, loop_);
+    ticks_.push_back(add_events(site_.router(), broker, loop_));
     add_health(site_.router(), broker, loop_);
     if (settings_.move_clock) add_clock(site_.router(), loop_, settings_.move_clock);
   }
@@ -159,6 +161,7 @@ class Server::Body {
       if (code) return;
       for (const auto& connection : std::unordered_set(connections_))
         connection->sweep(Clock::now());
+      for (const auto& tick : ticks_) tick();
       sweep();
     });
   }
@@ -173,6 +176,7 @@ class Server::Body {
   const ServerSettings settings_;
   const std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
   QueueSite site_;
+  std::vector<std::function<void()>> ticks_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};
   tcp::acceptor acceptor_{loop_->context()};
   tcp::endpoint endpoint_;

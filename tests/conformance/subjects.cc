@@ -1,6 +1,7 @@
 // The brokers of this build, each behind the same seam.
 
 #include "broker/memory/memory_broker.h"
+#include "conformance/http_subject.h"
 #include "conformance/store_subjects.h"
 #include "conformance/subject.h"
 #include "reference/reference_broker.h"
@@ -44,7 +45,8 @@ SubjectKind embedded(std::string name, int calls) {
 
 std::vector<SubjectKind> subject_kinds() {
   return {local<ReferenceBroker>("Reference", true), local<MemoryBroker>("Memory", false),
-          embedded("Embedded", 0), embedded("Restarted", 7)};
+          embedded("Embedded", 0), embedded("Restarted", 7),
+          {"Http", [](Limits limits) { return std::make_unique<HttpSubject>(limits); }}};
 }
 
 }  // namespace retsu::conformance
