@@ -118,6 +118,7 @@ class HttpClient::Body {
     HttpCall call;
     Done done;
     HttpAnswer answer = {};
+    std::size_t sent = 0;  // of the body, if it is sent once
     std::unique_ptr<CURL, FreeHandle> handle = {};
     std::unique_ptr<curl_slist, FreeList> headers = {};
     char message[CURL_ERROR_SIZE] = {};
@@ -186,9 +187,16 @@ class HttpClient::Body {
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method.c_str());
     if (!call.body.empty() || call.method == "POST" || call.method == "PUT" ||
         call.method == "PATCH") {
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.c_str());
+      curl_easy_setopt(handle, CURLOPT_POST, 1L);
       curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(call.body.size()));
+      if (call.once) {
+        curl_easy_setopt(handle, CURLOPT_READFUNCTION, &give_body);
+        curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
+        curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, &refuse_to_repeat);
+      } else {
+        curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.c_str());
+      }
     }
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, transfer.headers.get());
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
@@ -208,6 +216,14 @@ class HttpClient::Body {
     transfers_.emplace(number, std::move(owned));
     curl_multi_add_handle(multi_, handle);
   }
+
+  static std::size_t give_body(char* bytes, std::size_t size, std::size_t count, void* from) {
+    auto& transfer = *static_cast<Transfer*>(from);
+    const std::size_t given = transfer.call.body.copy(bytes, size * count, transfer.sent);
+    transfer.sent += given;
+    return given;
+  }
+  static int refuse_to_repeat(void*, curl_off_t, int) { return CURL_SEEKFUNC_FAIL; }
 
   static std::size_t take_header(const char* bytes, std::size_t size, std::size_t count, void* to) {
     auto& answer = static_cast<Transfer*>(to)->answer;

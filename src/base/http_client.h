@@ -18,6 +18,7 @@ struct HttpCall {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};
+  bool once = false;  // not sent again by itself on a new connection if a kept one turns out dead
   std::optional<std::chrono::milliseconds> timeout = {};  // for all of it; none: for ever
   std::chrono::milliseconds connect_timeout{5'000};
   std::size_t answer_limit = std::size_t{256} << 20;

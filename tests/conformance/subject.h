@@ -29,6 +29,9 @@ class Subject {
   // Does not know for how long no worker has asked: that is not kept.
   virtual bool forgets_workers() { return false; }
 
+  // Context::caller counts; else the door knows who asks.
+  virtual bool takes_callers() { return true; }
+
   void advance(Millis by) { set_clock(now() + by); }
 };
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -12,6 +14,7 @@
 #include "broker/http_form.h"
 #include "broker/refusals.h"
 #include "ingest/idempotency.h"
+#include "ingest/validate.h"
 
 namespace retsu {
 namespace {
@@ -27,6 +30,52 @@ milliseconds wait_of(const Command& command) {
   if (const auto* claim = std::get_if<Claim>(&command)) return milliseconds(claim->wait_ms);
   if (const auto* get = std::get_if<GetTask>(&command)) return milliseconds(get->wait_ms);
   return milliseconds(0);
+}
+
+template <class T>
+bool can_be_sent(const std::vector<T>& values);
+template <class T>
+bool can_be_sent(const std::map<std::string, T>& values);
+
+template <class T>
+bool can_be_sent(const std::optional<T>& value);
+
+// Whether it reads back as it is: every Json is one, every time has a date.
+template <class T>
+bool can_be_sent(const T& value) {
+  if constexpr (std::is_same_v<T, Json>) {
+    return is_json(value.view());
+  } else if constexpr (std::is_same_v<T, TimePoint>) {
+    return value >= kEarliestTime && value <= kLatestTime;
+  } else if constexpr (HasFields<T>) {
+    bool all = true;
+    for_each_field<T>([&](const auto& field) { all = all && can_be_sent(value.*(field.member)); });
+    return all;
+  } else {
+    return true;
+  }
+}
+template <class T>
+bool can_be_sent(const std::vector<T>& values) {
+  return std::ranges::all_of(values, [](const T& value) { return can_be_sent(value); });
+}
+template <class T>
+bool can_be_sent(const std::map<std::string, T>& values) {
+  return std::ranges::all_of(values, [](const auto& pair) { return can_be_sent(pair.second); });
+}
+
+template <class T>
+bool can_be_sent(const std::optional<T>& value) {
+  return !value || can_be_sent(*value);
+}
+
+// What cannot even be sent. All else is for the server to say, which knows its limits.
+Status check(const Command& command, const std::optional<std::string>& key) {
+  if (key) {
+    if (auto valid = validate_key(*key); !valid) return valid;
+  }
+  const bool can = std::visit([](const auto& op) { return can_be_sent(op); }, command);
+  return can ? Status() : validate(command, {});
 }
 
 // One call under way.
@@ -96,20 +145,20 @@ void RemoteBroker::submit(Command command, Context context, Done done) noexcept 
   const Operation& operation = operation_of(command);
   const std::shared_ptr<Asked> asked(
       new Asked{operation, settings_.url, std::move(context), std::move(done)});
-  if (auto error = given_up(asked->context)) {
-    return client_.run_after(milliseconds(0), [asked, error = *error] {
-      asked->done(Result<Reply>(tl::unexpected(error)));
-    });
+  auto& key = asked->context.idempotency_key;
+  if (!uses_key(operation)) key.reset();
+  std::optional<Error> error = given_up(asked->context);
+  if (auto valid = check(command, key); !error && !valid) error = std::move(valid.error());
+  if (error) {
+    return client_.run_after(
+        milliseconds(0), [asked, error] { asked->done(Result<Reply>(tl::unexpected(*error))); });
   }
   HttpForm form = to_http(command);
   HttpCall call = call_to(form.method, form.target);
   call.body = std::move(form.body);
   if (!call.body.empty()) call.headers.emplace_back("Content-Type", "application/json");
-  if (uses_key(operation)) {
-    const auto now = std::chrono::floor<Millis>(std::chrono::system_clock::now());
-    call.headers.emplace_back("Idempotency-Key",
-                              asked->context.idempotency_key.value_or(keys_.next(now)));
-  }
+  if (key) call.headers.emplace_back("Idempotency-Key", *key);
+  call.once = !operation.repeatable && !key;
   call.timeout = settings_.patience + wait_of(command);
   if (asked->context.deadline != Steady::time_point::max()) {
     call.timeout = std::chrono::ceil<milliseconds>(asked->context.deadline - Steady::now());

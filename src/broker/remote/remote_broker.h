@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/http_client.h"
-#include "base/uuid.h"
 #include "broker/broker.h"
 
 namespace retsu {
@@ -17,9 +16,9 @@ struct RemoteSettings {
   std::chrono::milliseconds patience{30'000};
 };
 
-// A queue behind a server. A call that changes something and has no key of its own gets one, so
-// that it has one effect even if it has to be sent twice. What was sent and not answered is
-// `outcome_unknown`; what could not be sent is `unavailable`.
+// A queue behind a server. What was sent and not answered is `outcome_unknown`, unless it changes
+// nothing; what could not be sent is `unavailable`. Whoever wants to send it again gives it an
+// idempotency key.
 class RemoteBroker final : public Broker {
  public:
   explicit RemoteBroker(RemoteSettings settings);
@@ -37,7 +36,6 @@ class RemoteBroker final : public Broker {
   [[nodiscard]] HttpCall call_to(std::string_view method, const std::string& target) const;
 
   const RemoteSettings settings_;
-  UuidSource keys_;
   HttpClient client_;
 };
 
