@@ -6,7 +6,17 @@ namespace {
 using enum Group;
 
 constexpr CommandRow kCommands[] = {
-    {"serve", kWork, "Serve a queue over HTTP", "retsu serve --store ./queue", add_serve},
+    {"serve", kServe, "Serve a queue over HTTP",
+     "retsu serve --store ./queue\n"
+     "retsu serve --config retsu.toml",
+     add_serve},
+    {"config check", kServe, "Check a file of settings", "retsu config check retsu.toml",
+     add_config_check},
+    {"token create", kServe, "Make a token for a client",
+     "retsu token create --scope push --queue mail --user ann", add_token_create},
+    {"token list", kServe, "List tokens", "retsu token list", add_token_list},
+    {"token revoke", kServe, "Revoke a token", "retsu token revoke 5f2c9a0d41be", add_token_revoke},
+
     {"push", kWork, "Put tasks into the queue",
      "retsu push --queue mail --user ann '{\"to\":\"bob\"}'\n"
      "retsu push --file tasks.ndjson",

@@ -18,10 +18,11 @@ class Session;
 // What a command does once the command line has been read. Answers the exit status.
 using Action = std::function<Result<int>(Session&)>;
 
-enum class Group : std::uint8_t { kWork, kLook, kRepair, kPace, kKeep, kProgram };
+enum class Group : std::uint8_t { kServe, kWork, kLook, kRepair, kPace, kKeep, kProgram };
 constexpr auto names_of(std::type_identity<Group>) {
   using enum Group;
-  return std::to_array<Named<Group>>({{"Work", kWork},
+  return std::to_array<Named<Group>>({{"Serve", kServe},
+                                      {"Work", kWork},
                                       {"Look", kLook},
                                       {"Repair", kRepair},
                                       {"Pace", kPace},
@@ -40,6 +41,10 @@ struct CommandRow {
 std::span<const CommandRow> commands();
 
 Action add_serve(CLI::App& app);
+Action add_config_check(CLI::App& app);
+Action add_token_create(CLI::App& app);
+Action add_token_list(CLI::App& app);
+Action add_token_revoke(CLI::App& app);
 Action add_push(CLI::App& app);
 Action add_claim(CLI::App& app);
 Action add_settle(CLI::App& app);

@@ -22,5 +22,8 @@ std::string json_of(const QueueInfo& queue) { return written(queue); }
 std::string json_of(const UserInfo& user) { return written(user); }
 std::string json_of(const DeadGroup& group) { return written(group); }
 std::string json_of(const embedded::Verdict& verdict) { return written(verdict); }
+std::string json_of(const server::NewToken& token) { return written(token); }
+std::string json_of(const server::TokenInfo& token) { return written(token); }
+std::string json_of(const server::CreatedToken& token) { return written(token); }
 
 }  // namespace retsu::cli

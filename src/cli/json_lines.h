@@ -6,6 +6,7 @@
 
 #include "broker/embedded/verify.h"
 #include "model/operations.h"
+#include "server/tokens.h"
 
 namespace retsu::cli {
 
@@ -17,5 +18,8 @@ std::string json_of(const QueueInfo& queue);
 std::string json_of(const UserInfo& user);
 std::string json_of(const DeadGroup& group);
 std::string json_of(const embedded::Verdict& verdict);
+std::string json_of(const server::NewToken& token);
+std::string json_of(const server::TokenInfo& token);
+std::string json_of(const server::CreatedToken& token);
 
 }  // namespace retsu::cli

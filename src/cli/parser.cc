@@ -5,8 +5,9 @@ namespace {
 
 void add_globals(CLI::App& app, Globals& globals) {
   app.set_help_flag("-h,--help", "Explain this command")->group("Common");
-  app.add_option("--at", globals.at, "The queue: a store directory (or RETSU_URL)")
-      ->type_name("DIR")
+  app.add_option("--at", globals.at,
+                 "The queue: http://HOST:PORT, or a store directory (or RETSU_URL)")
+      ->type_name("URL|DIR")
       ->group("Common");
   app.add_flag("--json", globals.json, "Print JSON, one object a line")->group("Common");
 }

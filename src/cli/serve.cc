@@ -1,81 +1,142 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <filesystem>
 
+#include "base/atomic_file.h"
 #include "broker/embedded/embedded_broker.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/session.h"
+#include "cli/store_server.h"
+#include "server/config.h"
 #include "server/server.h"
 
 namespace retsu::cli {
 namespace {
 
-constexpr Millis kPatience{
-    4'000};  // of the five seconds that a service manager should need to wait
+constexpr Millis kPatience{4'000};  // of the five seconds that a service manager is to wait
 
 struct Options {
-  std::string listen = "127.0.0.1:7380";
-  std::string store = "./retsu-data";
+  std::string config;
+  std::string listen;
+  std::string store;
   std::string clock = "system";
   std::string tls_certificate;
   std::string tls_key;
 };
 
-Result<server::ServerSettings> settings_of(const Options& options) {
+// What the command line and the environment say comes before what the file says.
+Result<server::Config> config_of(const Options& options) {
+  Result<server::Config> config = server::Config();
+  if (!options.config.empty()) config = server::read_config(options.config);
+  if (!config) return config;
+  if (!options.listen.empty()) config->listen = options.listen;
+  if (!options.store.empty()) config->store = options.store;
+  if (options.tls_certificate.empty() != options.tls_key.empty()) {
+    return refuse(ErrorCode::kInvalid, "--tls-cert and --tls-key belong together");
+  }
+  if (!options.tls_key.empty()) {
+    config->tls = server::TlsConfig{options.tls_certificate, options.tls_key};
+  }
+  if (config->store.find("://") != std::string::npos) {
+    return refuse(ErrorCode::kInvalid,
+                  config->store + ": this build serves store directories only");
+  }
+  return config;
+}
+
+Result<server::ServerSettings> settings_of(const server::Config& config) {
+  const auto address = server::listen_address(config.listen);
+  if (!address) return tl::unexpected(address.error());
   server::ServerSettings settings;
-  const auto colon = options.listen.rfind(':');
-  std::int64_t port = -1;
-  if (colon != std::string::npos) {
-    const char* const first = options.listen.data() + colon + 1;
-    const char* const last = options.listen.data() + options.listen.size();
-    if (std::from_chars(first, last, port).ptr != last) port = -1;
+  settings.host = address->host;
+  settings.port = address->port;
+  settings.connections = static_cast<std::size_t>(config.http.connections);
+  settings.limits.header_bytes = static_cast<std::size_t>(config.http.header_bytes);
+  settings.limits.request_time = Millis(config.http.request_ms);
+  settings.limits.idle_time = Millis(config.http.idle_ms);
+  settings.limits.stalled_time = Millis(config.http.stalled_ms);
+  if (config.tls) {
+    settings.tls_certificate = config.tls->certificate;
+    settings.tls_key = config.tls->key;
   }
-  if (port < 0 || port > 65'535) {
-    return refuse(
-        ErrorCode::kInvalid,
-        fmt::format("--listen {}: must be ADDRESS:PORT, such as 127.0.0.1:7380", options.listen));
-  }
-  settings.host = options.listen.substr(0, colon);
-  if (settings.host.starts_with('[') && settings.host.ends_with(']')) {
-    settings.host = settings.host.substr(1, settings.host.size() - 2);
-  }
-  settings.port = static_cast<std::uint16_t>(port);
-  settings.tls_certificate = options.tls_certificate;
-  settings.tls_key = options.tls_key;
+  settings.audit_log = config.store + "/audit.log";
   return settings;
+}
+
+Status set_policies(Broker& broker, const server::Config& config) {
+  for (const auto& [queue, patch] : config.queues) {
+    if (auto set = call(broker, PatchQueue{queue, patch}); !set) {
+      return tl::unexpected(std::move(set.error()));
+    }
+  }
+  return {};
 }
 
 // Blocks these signals for all threads that begin from now on, so that one can wait for them.
 sigset_t hold_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
 }
 
+void greet(Screen& screen, const std::string& store, const std::string& url) {
+  if (screen.json()) {
+    return screen.line(fmt::format(R"({{"url":"{}","store":"{}"}})", url, store));
+  }
+  screen.line(fmt::format("{} serves {}", screen.styled(Style::kBold, url), store));
+  screen.line("");
+  screen.line("Try, from another terminal:");
+  screen.line(
+      fmt::format("  retsu push --at {} --queue mail --user ann '{{\"to\":\"bob\"}}'", url));
+  screen.line(fmt::format("  retsu tasks --at {}", url));
+  screen.line(fmt::format("  curl {}/v1/stats", url));
+}
+
+// Until it is told to stop. SIGHUP: reads the policies of queues from the file anew.
+void wait_for_the_end(const sigset_t& signals, Screen& screen, Broker& broker,
+                      const Options& options) {
+  for (int signal = 0; sigwait(&signals, &signal) == 0 && signal == SIGHUP;) {
+    if (options.config.empty()) continue;
+    const auto config = server::read_config(options.config);
+    const Status set = config ? set_policies(broker, *config) : tl::unexpected(config.error());
+    set ? screen.note("policies of queues are set anew") : screen.error(set.error());
+  }
+}
+
 Result<int> serve(Session& session, const Options& options) {
-  auto settings = settings_of(options);
+  Screen& screen = session.screen();
+  auto config = config_of(options);
+  if (!config) return tl::unexpected(config.error());
+  auto settings = settings_of(*config);
   if (!settings) return tl::unexpected(settings.error());
   const sigset_t signals = hold_signals();
-  EmbeddedBroker::Settings of_store;
+
+  EmbeddedBroker::Settings of_store{.limits = config->limits};
   const bool is_manual = options.clock == "manual";
   if (is_manual) of_store.clock = nullptr;
-  auto broker = EmbeddedBroker::open(options.store, std::move(of_store));
+  auto broker = EmbeddedBroker::open(config->store, std::move(of_store));
   if (!broker) return tl::unexpected(unreachable(std::move(broker.error())));
   TimePoint time = EngineBroker::system_clock()();
   if (is_manual) {
     (*broker)->set_clock(time);
     settings->move_clock = [&](Millis by) { (*broker)->set_clock(time += by); };
   }
+  if (auto set = set_policies(**broker, *config); !set) return tl::unexpected(set.error());
+  auto tokens = server::Tokens::open(tokens_file(config->store));
+  if (!tokens) return tl::unexpected(tokens.error());
+  settings->tokens = &*tokens;
   auto server = server::Server::start(**broker, *std::move(settings));
   if (!server) return tl::unexpected(server.error());
-  session.screen().line(fmt::format("retsu serves {} at {}", options.store, (*server)->address()));
-  session.screen().flush();
-  int signal = 0;
-  sigwait(&signals, &signal);
+
+  const ServerNote note(config->store, (*server)->address());
+  greet(screen, config->store, (*server)->address());
+  screen.flush();
+  wait_for_the_end(signals, screen, **broker, options);
+  screen.note("stopping");
   (*server)->stop(kPatience);
   return 0;
 }
@@ -84,25 +145,38 @@ Result<int> serve(Session& session, const Options& options) {
 
 Action add_serve(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("--listen", options->listen, "Where to listen")
-      ->type_name("ADDRESS:PORT")
-      ->envname("RETSU_LISTEN")
-      ->capture_default_str();
-  app.add_option("--store", options->store, "The directory of the queue")
-      ->type_name("DIR")
-      ->envname("RETSU_STORE")
-      ->capture_default_str();
-  app.add_option("--tls-cert", options->tls_certificate, "A certificate with its chain, as PEM")
-      ->type_name("FILE")
-      ->envname("RETSU_TLS_CERT");
-  app.add_option("--tls-key", options->tls_key, "Its private key, as PEM")
-      ->type_name("FILE")
-      ->envname("RETSU_TLS_KEY");
+  const auto add = [&](const char* name, std::string& value, const char* help, const char* type,
+                       const char* variable) {
+    app.add_option(name, value, std::string(help) + " (or " + variable + ")")
+        ->type_name(type)
+        ->envname(variable);
+  };
+  add("--config", options->config, "A file of settings", "FILE", "RETSU_CONFIG");
+  add("--listen", options->listen, "Where to listen: 127.0.0.1:7380 unless said", "ADDRESS:PORT",
+      "RETSU_LISTEN");
+  add("--store", options->store, "The queue's directory: ./retsu-data unless said", "DIR",
+      "RETSU_STORE");
+  add("--tls-cert", options->tls_certificate, "A certificate with its chain, as PEM", "FILE",
+      "RETSU_TLS_CERT");
+  add("--tls-key", options->tls_key, "Its private key, as PEM", "FILE", "RETSU_TLS_KEY");
   app.add_option("--clock", options->clock, "For tests: manual stops the clock until it is moved")
       ->type_name("system|manual")
       ->check(CLI::IsMember({"system", "manual"}))
+      ->envname("RETSU_CLOCK")
       ->capture_default_str();
   return [options](Session& session) { return serve(session, *options); };
+}
+
+Action add_config_check(CLI::App& app) {
+  auto file = std::make_shared<std::string>();
+  app.add_option("FILE", *file, "The file, such as retsu.toml")->required();
+  return [file](Session& session) -> Result<int> {
+    const auto config = server::read_config(*file);
+    if (!config) return tl::unexpected(config.error());
+    Screen& screen = session.screen();
+    screen.line(screen.json() ? R"({"ok":true})" : *file + " is fine");
+    return 0;
+  };
 }
 
 }  // namespace retsu::cli

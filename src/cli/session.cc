@@ -6,8 +6,18 @@
 
 #include "broker/embedded/embedded_broker.h"
 #include "broker/embedded/store_files.h"
+#include "broker/remote/remote_broker.h"
+#include "cli/store_server.h"
 
 namespace retsu::cli {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+}  // namespace
 
 Error unreachable(Error error) {
   if (error.code != ErrorCode::kConflict) return error;
@@ -16,35 +26,66 @@ Error unreachable(Error error) {
   return error;
 }
 
-Result<std::string> Session::directory() const {
-  std::string at = globals_.at;
-  if (const char* url = std::getenv("RETSU_URL"); at.empty() && url != nullptr) at = url;
+std::string Session::token() const { return variable("RETSU_TOKEN"); }
+
+Result<Session::Where> Session::where() const {
+  std::string at = globals_.at.empty() ? variable("RETSU_URL") : globals_.at;
   if (at.empty()) {
     return refuse(ErrorCode::kInvalid,
-                  "which queue? Name its directory with --at DIR, or once for all commands: export "
-                  "RETSU_URL=DIR");
+                  "which queue? Name its server or its directory with --at, or once for all "
+                  "commands: export RETSU_URL=http://127.0.0.1:7380");
   }
-  if (const auto colon = at.find("://"); colon != std::string::npos) {
-    return refuse(ErrorCode::kUnavailable,
-                  fmt::format("{}: this build cannot reach a queue by {} yet; it can open a store "
-                              "directory: --at DIR",
-                              at, at.substr(0, colon)));
+  const auto colon = at.find("://");
+  if (colon == std::string::npos) return Where{std::move(at), false};
+  const std::string scheme = at.substr(0, colon);
+  if (scheme == "http" || scheme == "https") {
+    while (at.ends_with('/')) at.pop_back();
+    return Where{std::move(at), true};
   }
-  return at;
+  return refuse(ErrorCode::kUnavailable,
+                fmt::format("{}: this build cannot reach a queue by {}; it knows http, https and "
+                            "store directories",
+                            at, scheme));
+}
+
+Result<std::string> Session::directory() const {
+  auto found = where();
+  if (!found) return tl::unexpected(std::move(found.error()));
+  if (!found->is_url) return std::move(found->text);
+  return refuse(
+      ErrorCode::kInvalid,
+      fmt::format("{}: this command works on the files of a store: --at DIR", found->text));
 }
 
 Result<Broker*> Session::broker(Missing missing) {
   if (broker_) return broker_.get();
-  const auto at = directory();
-  if (!at) return tl::unexpected(at.error());
-  if (missing == Missing::kRefuse && !embedded::has_store(*at)) {
-    return refuse(ErrorCode::kUnavailable,
-                  fmt::format("there is no store in {}; retsu push makes one", *at));
+  const auto found = where();
+  if (!found) return tl::unexpected(found.error());
+  if (found->is_url) {
+    broker_ = std::make_unique<RemoteBroker>(RemoteSettings{.url = found->text, .token = token()});
+    return broker_.get();
   }
-  auto opened = EmbeddedBroker::open(*at);
-  if (!opened) return tl::unexpected(unreachable(std::move(opened.error())));
-  broker_ = std::move(*opened);
+  auto opened = open_directory(found->text, missing);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  broker_ = *std::move(opened);
   return broker_.get();
+}
+
+Result<std::unique_ptr<Broker>> Session::open_directory(const std::string& directory,
+                                                        Missing missing) {
+  if (missing == Missing::kRefuse && !embedded::has_store(directory)) {
+    return refuse(ErrorCode::kUnavailable,
+                  fmt::format("there is no store in {}; retsu push makes one", directory));
+  }
+  auto opened = EmbeddedBroker::open(directory);
+  if (opened) return *std::move(opened);
+  const auto url = server_of(directory);
+  if (opened.error().code != ErrorCode::kConflict || !url) {
+    return tl::unexpected(unreachable(std::move(opened.error())));
+  }
+  screen_.note(
+      fmt::format("{} is held by the server at {}, which is asked instead", directory, *url));
+  return std::make_unique<RemoteBroker>(RemoteSettings{.url = *url, .token = token()});
 }
 
 }  // namespace retsu::cli

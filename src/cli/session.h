@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,12 +22,21 @@ class Session {
 
   Screen& screen() { return screen_; }
 
-  // The store's directory. Refused: none is named, or the queue named is not in a directory.
+  // The queue, as it was named: http://host:7380, or a directory. Refused: none is named, or it is
+  // of a kind that this build cannot reach.
+  struct Where {
+    std::string text;
+    bool is_url = false;
+  };
+  [[nodiscard]] Result<Where> where() const;
+  // For commands that work on files. Refused also if the queue is not in a directory.
   [[nodiscard]] Result<std::string> directory() const;
+
+  [[nodiscard]] std::string token() const;  // for a server; empty: none
 
   // What to do where no store is yet: a command that only looks must not make one.
   enum class Missing : std::uint8_t { kRefuse, kMake };
-  // The queue, opened at the first call.
+  // The queue, opened at the first call. A directory that a server holds is reached through that.
   Result<Broker*> broker(Missing missing = Missing::kRefuse);
 
   template <class Op>
@@ -39,6 +47,8 @@ class Session {
   }
 
  private:
+  Result<std::unique_ptr<Broker>> open_directory(const std::string& directory, Missing missing);
+
   const Globals globals_;
   Screen& screen_;
   std::unique_ptr<Broker> broker_;

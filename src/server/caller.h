@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace retsu::server {
 
-// Who asks, as the token says. Without tokens: everybody may do everything.
+// Who asks, as the token says. Where there are no tokens, everybody may do everything.
 struct Caller {
   std::string name = "anyone";  // the token's id; whose idempotency keys it uses
   std::vector<Scope> scopes = {Scope::kAdmin};
@@ -16,6 +16,14 @@ struct Caller {
   std::string user;                 // empty: all
 
   [[nodiscard]] bool is_limited() const { return !queues.empty() || !user.empty(); }
+  [[nodiscard]] bool may(Scope scope) const {
+    return std::ranges::find(scopes, Scope::kAdmin) != scopes.end() ||
+           std::ranges::find(scopes, scope) != scopes.end();
+  }
+  [[nodiscard]] bool may_see(const std::string& queue, const std::string& of_user) const {
+    return (queues.empty() || std::ranges::find(queues, queue) != queues.end()) &&
+           (user.empty() || user == of_user);
+  }
 };
 
 }  // namespace retsu::server

@@ -10,6 +10,7 @@
 
 #include "base/url.h"
 #include "broker/codec.h"
+#include "server/permits.h"
 
 namespace retsu::server {
 namespace {
@@ -32,6 +33,9 @@ class EventHub final : public std::enable_shared_from_this<EventHub> {
   void add(const std::shared_ptr<Exchange>& exchange) {
     auto filter = filter_of(exchange->request.query());
     if (!filter) return exchange->respond(to_response(filter.error()));
+    if (auto fine = permit(exchange->caller, filter->queue, filter->user); !fine) {
+      return exchange->respond(to_response(fine.error()));
+    }
     watch();
     auto reader = std::make_shared<Reader>(Reader{exchange, *std::move(filter)});
     exchange->begin({.content_type = "text/event-stream",

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "broker/codec.h"
 #include "server/operations.h"
+#include "server/permits.h"
 
 namespace retsu::server {
 namespace {
@@ -67,12 +68,21 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
     auto task = from_json<NewTask>(line);
     if (!task) return fail(to_error(std::move(task.error())));
     if (task->id.empty() && !key_.empty()) task->id = id_of_line();
+    if (auto fine = permit_one(*task); !fine) return fail(std::move(fine.error()));
     if (groups_.empty() || is_whole(groups_.back())) groups_.emplace_back();
     Group& group = groups_.back();
     group.push.tasks.push_back(*std::move(task));
     group.lines.push_back(lines_);
     group.bytes += line.size();
     go_on();
+  }
+
+  [[nodiscard]] Status permit_one(NewTask& task) const {
+    if (!exchange_->caller.is_limited()) return {};
+    Command push = Push{.tasks = {std::move(task)}};
+    const auto permitted = permit(exchange_->caller, push);
+    task = std::move(std::get<Push>(push).tasks[0]);
+    return permitted ? Status() : tl::unexpected(permitted.error());
   }
 
   [[nodiscard]] std::string id_of_line() const {

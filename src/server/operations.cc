@@ -5,6 +5,7 @@
 
 #include "broker/codec.h"
 #include "server/ndjson_push.h"
+#include "server/permits.h"
 
 namespace retsu::server {
 namespace {
@@ -42,14 +43,26 @@ void answer(Exchange& exchange, const Answer& reply) {
   exchange.respond(std::move(response));
 }
 
+// What is noted of a command: all but what may be secret.
+std::string told_of(const Command& command) {
+  if (const auto* put = std::get_if<PutSchedule>(&command))
+    return to_json(DeleteSchedule{put->name});
+  return to_json(command);
+}
+
+// Serves one row of the table.
 class OperationDoor {
  public:
-  OperationDoor(const Operation& operation, Broker& broker, std::shared_ptr<Loop> loop)
-      : operation_(operation), broker_(broker), loop_(std::move(loop)) {}
+  OperationDoor(const Operation& operation, const Doors& doors)
+      : operation_(operation), doors_(doors) {}
 
   void operator()(const SharedExchange& exchange) const {
-    if (exchange->request.body.size() < kLongBody) return submit(exchange, read(*exchange));
-    loop_->post_long([*this, exchange] { submit(exchange, read(*exchange)); });
+    if (exchange->request.body.size() < kLongBody) return go_on(exchange, read(*exchange));
+    doors_.loop->post_long([*this, exchange] {
+      // What it says may take long to read; all else is for the loop.
+      auto command = std::make_shared<Result<Command>>(read(*exchange));
+      doors_.loop->post([*this, exchange, command] { go_on(exchange, std::move(*command)); });
+    });
   }
 
  private:
@@ -58,31 +71,57 @@ class OperationDoor {
                              exchange.request.body);
   }
 
-  // On any thread.
-  void submit(const SharedExchange& exchange, Result<Command> command) const {
-    if (!command) {
-      return loop_->post([exchange, error = std::move(command.error())] {
-        exchange->respond(to_response(error));
-      });
-    }
+  void go_on(const SharedExchange& exchange, Result<Command> command) const {
     exchange->request.body = {};
-    Context context{.caller = exchange->caller.name,
-                    .idempotency_key = idempotency_key_of(exchange->request)};
-    if (waits(*command)) context.stop = exchange->stop();
+    if (!command) return exchange->respond(to_response(command.error()));
     const auto* claim = std::get_if<Claim>(&*command);
     const bool is_unnamed = claim != nullptr && claim->claim_id.empty();
-    broker_.submit(*std::move(command), std::move(context),
-                   [loop = loop_, &broker = broker_, exchange, is_unnamed](Answer reply) {
-                     loop->post([&broker, exchange, is_unnamed, reply = std::move(reply)] {
-                       if (is_unnamed && reply) give_back_if_lost(*exchange, broker, *reply);
-                       answer(*exchange, reply);
-                     });
-                   });
+    const auto permitted = permit(exchange->caller, *command);
+    if (!permitted) return exchange->respond(to_response(permitted.error()));
+    if (!permitted->task) return submit(exchange, *std::move(command), is_unnamed);
+    look_first(exchange, *permitted->task, std::make_shared<Command>(*std::move(command)));
+  }
+
+  // A task that is not the caller's is not there.
+  void look_first(const SharedExchange& exchange, const std::string& id,
+                  std::shared_ptr<Command> command) const {
+    ask(exchange, GetTask{.id = id}, {}, [*this, exchange, command](const Answer& found) {
+      if (!found) return exchange->respond(to_response(found.error()));
+      const Task& task = std::get<Task>(*found);
+      if (!exchange->caller.may_see(task.queue, task.user)) {
+        return exchange->respond(
+            to_response({ErrorCode::kNotFound, "there is no task " + task.id}));
+      }
+      submit(exchange, std::move(*command), false);
+    });
+  }
+
+  void submit(const SharedExchange& exchange, Command command, bool is_unnamed) const {
+    Context context{.caller = exchange->caller.name,
+                    .idempotency_key = idempotency_key_of(exchange->request)};
+    if (waits(command)) context.stop = exchange->stop();
+    std::string told;
+    if (operation_.changes && operation_.scope == Scope::kAdmin) told = told_of(command);
+    ask(exchange, std::move(command), std::move(context),
+        [*this, exchange, is_unnamed, told = std::move(told)](Answer reply) {
+          if (reply && !told.empty()) doors_.audit.note(*exchange, operation_.name, told);
+          if (reply && is_unnamed) give_back_if_lost(*exchange, doors_.broker, *reply);
+          if (reply) conceal(exchange->caller, *reply);
+          answer(*exchange, reply);
+        });
+  }
+
+  // `then` runs on the loop.
+  template <class Then>
+  void ask(const SharedExchange& exchange, Command command, Context context, Then then) const {
+    doors_.broker.submit(std::move(command), std::move(context),
+                         [loop = doors_.loop, exchange, then = std::move(then)](Answer reply) {
+                           loop->post([then, reply = std::move(reply)] { then(reply); });
+                         });
   }
 
   const Operation& operation_;
-  Broker& broker_;
-  std::shared_ptr<Loop> loop_;
+  Doors doors_;
 };
 
 }  // namespace
@@ -96,16 +135,16 @@ std::optional<std::string> idempotency_key_of(const HttpRequest& request) {
   return std::string(key);
 }
 
-void add_operations(Router& router, Broker& broker, const std::shared_ptr<Loop>& loop) {
+void add_operations(Router& router, const Doors& doors) {
   for (const Operation& operation : kOperations) {
     Route route{.method = operation.method,
                 .path = operation.path,
                 .scope = operation.scope,
                 .body_limit = operation.body_limit,
-                .serve = OperationDoor(operation, broker, loop)};
+                .serve = OperationDoor(operation, doors)};
     if (operation.name == "push") {
-      route.read_body = [&broker, loop](const auto& exchange) {
-        return read_ndjson(exchange, broker, loop);
+      route.read_body = [doors](const auto& exchange) {
+        return read_ndjson(exchange, doors.broker, doors.loop);
       };
     }
     router.add(std::move(route));

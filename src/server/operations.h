@@ -2,13 +2,20 @@
 #pragma once
 
 #include "broker/broker.h"
+#include "server/audit.h"
 #include "server/loop.h"
 #include "server/router.h"
 
 namespace retsu::server {
 
-// The broker outlives the router, and all calls.
-void add_operations(Router& router, Broker& broker, const std::shared_ptr<Loop>& loop);
+// What routes need to answer. The broker and the audit outlive the routes, and all calls.
+struct Doors {
+  Broker& broker;
+  std::shared_ptr<Loop> loop;
+  Audit& audit;
+};
+
+void add_operations(Router& router, const Doors& doors);
 
 // The key of a request, as it was meant: bare or in quotes.
 std::optional<std::string> idempotency_key_of(const HttpRequest& request);

@@ -28,7 +28,6 @@ Status check_origin(const HttpRequest& request) {
 // Nor may one whose name was made to lead here. Names that only this machine gives are fine.
 Status check_host(const HttpRequest& request) {
   const std::string_view name = without_port(request.host);
-  if (name.empty()) return refuse(ErrorCode::kInvalid, "the header Host is missing");
   const bool is_address =
       name.front() == '[' || name.find_first_not_of("0123456789.") == std::string_view::npos;
   if (is_address || name == "localhost") return {};
@@ -41,17 +40,30 @@ Status check_host(const HttpRequest& request) {
 
 Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) {
   const HttpRequest& request = exchange->request;
-  if (auto fine = check_host(request); !fine) return tl::unexpected(fine.error());
+  if (request.host.empty()) return refuse(ErrorCode::kInvalid, "the header Host is missing");
   if (auto fine = check_origin(request); !fine) return tl::unexpected(fine.error());
   auto match = router_.find(request.method, request.path());
   if (!match) return tl::unexpected(std::move(match.error()));
   exchange->route = match->route;
   exchange->path_fields = std::move(match->fields);
+  if (auto fine = authorize(*exchange); !fine) return tl::unexpected(std::move(fine.error()));
   if (!match->route->read_body) return match->route->body_limit;
   auto reader = match->route->read_body(exchange);
   if (!reader) return tl::unexpected(std::move(reader.error()));
   exchange->body_reader = *std::move(reader);
   return exchange->body_reader ? SIZE_MAX : match->route->body_limit;
+}
+
+Status QueueSite::authorize(Exchange& exchange) const {
+  if (tokens_ == nullptr || tokens_->is_open()) return check_host(exchange.request);
+  const auto scope = exchange.route->scope;
+  if (!scope) return {};
+  auto caller = tokens_->caller_of(exchange.request.authorization);
+  if (!caller) return tl::unexpected(std::move(caller.error()));
+  exchange.caller = *std::move(caller);
+  if (exchange.caller.may(*scope)) return {};
+  return refuse(ErrorCode::kForbidden,
+                fmt::format("this token has not the scope {}", name_of(*scope)));
 }
 
 void QueueSite::serve(const std::shared_ptr<Exchange>& exchange) {

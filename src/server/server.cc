@@ -17,6 +17,7 @@
 #include "server/loop.h"
 #include "server/operations.h"
 #include "server/queue_site.h"
+#include "server/token_doors.h"
 
 namespace retsu::server {
 namespace {
@@ -46,8 +47,15 @@ void raise_file_limit() {
 
 class Server::Body {
  public:
-  Body(Broker& broker, ServerSettings settings) : settings_(std::move(settings)) {
-    add_operations(site_.router(), broker, loop_);
+  Body(Broker& broker, ServerSettings settings)
+      : settings_(std::move(settings)),
+        audit_(settings_.audit_log, loop_),
+        site_(settings_.tokens) {
+    add_operations(site_.router(), {broker, loop_, audit_});
+    if (settings_.tokens != nullptr) {
+      add_tokens(site_.router(), *settings_.tokens, audit_);
+      ticks_.push_back([this] { (void)settings_.tokens->reload(); });
+    }
     ticks_.push_back(add_events(site_.router(), broker, loop_));
     add_health(site_.router(), broker, loop_);
     if (settings_.move_clock) add_clock(site_.router(), loop_, settings_.move_clock);
@@ -68,6 +76,13 @@ class Server::Body {
     if (code) {
       return refuse(ErrorCode::kInvalid,
                     fmt::format("{} is not an address to listen on", settings_.host));
+    }
+    const bool is_open = settings_.tokens == nullptr || settings_.tokens->is_open();
+    if (is_open && !address.is_loopback()) {
+      return refuse(ErrorCode::kForbidden,
+                    fmt::format("listening on {} needs a token, or everybody could use the queue: "
+                                "retsu token create --scope admin makes the first one",
+                                settings_.host));
     }
     const tcp::endpoint endpoint(address, settings_.port);
     acceptor_.open(endpoint.protocol(), code);
@@ -175,6 +190,7 @@ class Server::Body {
 
   const ServerSettings settings_;
   const std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
+  Audit audit_;
   QueueSite site_;
   std::vector<std::function<void()>> ticks_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};

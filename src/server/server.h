@@ -7,6 +7,7 @@
 
 #include "broker/broker.h"
 #include "server/connection.h"
+#include "server/tokens.h"
 
 namespace retsu::server {
 
@@ -17,6 +18,8 @@ struct ServerSettings {
   ConnectionLimits limits;
   std::string tls_certificate;  // a file of PEM, with its chain; empty: in the clear
   std::string tls_key;
+  Tokens* tokens = nullptr;  // outlive the server; none: everybody may do everything
+  std::string audit_log;     // a file; empty: none
   // Stops the queue's clock at the beginning, and moves it. Opens POST /v1/clock.
   std::function<void(Millis by)> move_clock;
 };

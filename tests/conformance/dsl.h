@@ -86,7 +86,7 @@ class Conformance : public testing::TestWithParam<SubjectKind> {
   void end() { subject_.reset(); }
 
   Broker& broker() { return subject_->broker(); }
-  bool takes_callers() { return subject_->takes_callers(); }
+  bool is_remote() { return subject_->is_remote(); }
 
   // ------------------------------------------------------------------------------------------ time
 

@@ -26,7 +26,7 @@ class HttpSubject final : public Subject {
 
   Broker& broker() override { return *remote_; }
   TimePoint now() override { return now_; }
-  bool takes_callers() override { return false; }  // tokens tell
+  bool is_remote() override { return true; }
   void set_clock(TimePoint time) override {
     const auto answer = client_.call(
         {.method = "POST",

@@ -29,8 +29,9 @@ class Subject {
   // Does not know for how long no worker has asked: that is not kept.
   virtual bool forgets_workers() { return false; }
 
-  // Context::caller counts; else the door knows who asks.
-  virtual bool takes_callers() { return true; }
+  // Asked over a wire: what arrives of a command is what can be written as JSON, and the door knows
+  // by itself who calls.
+  virtual bool is_remote() { return false; }
 
   void advance(Millis by) { set_clock(now() + by); }
 };

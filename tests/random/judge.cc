@@ -170,7 +170,9 @@ std::optional<Mismatch> Judge::take(const Step& step) {
   clock_ = step.clock;
   subject_.set_clock(clock_);
   model_.advance(clock_);
-  return ask(step.command, step.key);
+  if (!subject_.is_remote()) return ask(step.command, step.key);
+  auto sent = command_from_json(operation_of(step.command).name, to_json(step.command));
+  return sent ? ask(*sent, step.key) : std::nullopt;
 }
 
 // Each follows its own cursors.

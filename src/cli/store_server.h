@@ -1,0 +1,26 @@
+// A store that a server holds is reached through that server.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace retsu::cli {
+
+std::string tokens_file(const std::string& directory);
+
+// Says in the store's directory which server has it, as long as it lives.
+class ServerNote {
+ public:
+  ServerNote(const std::string& directory, const std::string& url);
+  ServerNote(const ServerNote&) = delete;
+  ServerNote& operator=(const ServerNote&) = delete;
+  ~ServerNote();
+
+ private:
+  const std::string path_;
+};
+
+// The server that said so last. It may be gone.
+std::optional<std::string> server_of(const std::string& directory);
+
+}  // namespace retsu::cli

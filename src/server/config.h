@@ -1,0 +1,63 @@
+// What a configuration file may say.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/fields.h"
+#include "model/error.h"
+#include "model/limit_fields.h"
+#include "model/policy.h"
+
+namespace retsu::server {
+
+struct TlsConfig {
+  std::string certificate;
+  std::string key;
+};
+constexpr auto fields_of(std::type_identity<TlsConfig>) {
+  return List{Field{"certificate", &TlsConfig::certificate, kRequired},
+              Field{"key", &TlsConfig::key, kRequired}};
+}
+
+struct HttpConfig {
+  std::int64_t connections = 16'384;
+  std::int64_t header_bytes = 16 << 10;
+  std::int64_t request_ms = 10'000;
+  std::int64_t idle_ms = 75'000;
+  std::int64_t stalled_ms = 30'000;
+};
+constexpr auto fields_of(std::type_identity<HttpConfig>) {
+  return List{Field{"connections", &HttpConfig::connections},
+              Field{"header_bytes", &HttpConfig::header_bytes},
+              Field{"request_ms", &HttpConfig::request_ms}, Field{"idle_ms", &HttpConfig::idle_ms},
+              Field{"stalled_ms", &HttpConfig::stalled_ms}};
+}
+
+struct Config {
+  std::string listen = "127.0.0.1:7380";
+  std::string store = "./retsu-data";
+  std::optional<TlsConfig> tls;
+  HttpConfig http;
+  Limits limits;
+  std::map<std::string, Json> queues;  // patches of their policies
+};
+constexpr auto fields_of(std::type_identity<Config>) {
+  return List{Field{"listen", &Config::listen}, Field{"store", &Config::store},
+              Field{"tls", &Config::tls},       Field{"http", &Config::http},
+              Field{"limits", &Config::limits}, Field{"queues", &Config::queues}};
+}
+
+// Everything is checked, down to the policies of the queues. Refused with `invalid` or
+// `unknown_field`, and a message that names the line or the field.
+Result<Config> read_config(const std::string& path);
+Result<Config> config_from_toml(std::string_view text);
+
+struct ListenAddress {
+  std::string host;
+  std::uint16_t port = 0;
+};
+Result<ListenAddress> listen_address(std::string_view text);  // 127.0.0.1:7380, [::1]:7380
+
+}  // namespace retsu::server

@@ -1,0 +1,201 @@
+#include "server/permits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/uuid.h"
+
+namespace retsu::server {
+namespace {
+
+const std::string kNobody = NewTask().user;  // a task whose pusher named no user
+
+tl::unexpected<Error> forbidden(std::string_view what) {
+  return refuse(ErrorCode::kForbidden, fmt::format("this token may not {}", what));
+}
+
+class Narrowing {
+ public:
+  explicit Narrowing(const Caller& caller) : caller_(caller) {}
+
+  // ------------------------------------------------------------------------------------------
+  // tasks
+
+  Result<Permit> operator()(Push& push) const {
+    if (auto fine = own(push.tasks); !fine) return tl::unexpected(fine.error());
+    return Permit{};
+  }
+  Result<Permit> operator()(GetTask& op) const { return by_task(op.id); }
+  Result<Permit> operator()(Why& op) const { return by_task(op.id); }
+  Result<Permit> operator()(Graph& op) const { return by_task(op.id); }
+  Result<Permit> operator()(CancelTask& op) const { return by_task(op.id); }
+  Result<Permit> operator()(RetryTask& op) const { return by_task(op.id); }
+  Result<Permit> operator()(FrontTask& op) const { return by_task(op.id); }
+  Result<Permit> operator()(RemoveTask& op) const { return by_task(op.id); }
+  Result<Permit> operator()(ListTasks& op) const { return by_filter(op.filter); }
+  Result<Permit> operator()(ListDead& op) const { return by_filter(op.filter); }
+  Result<Permit> operator()(CancelTasks& op) const { return by_filter(op.filter); }
+  Result<Permit> operator()(RetryTasks& op) const { return by_filter(op.filter); }
+  Result<Permit> operator()(RedriveDead& op) const { return by_filter(op.filter); }
+  Result<Permit> operator()(PurgeDead& op) const { return by_filter(op.filter); }
+
+  // -----------------------------------------------------------------------------------------
+  // claims
+
+  Result<Permit> operator()(Claim& claim) const {
+    for (const std::string& queue : claim.queues) {
+      if (!may_use(queue)) return forbidden(fmt::format("claim from {}", queue));
+    }
+    if (!caller_.user.empty()) {
+      if (claim.users.empty()) claim.users = {caller_.user};
+      for (const auto* names : {&claim.users, &claim.steal}) {
+        const bool all_own = std::ranges::all_of(
+            *names, [&](const std::string& user) { return user == caller_.user; });
+        if (!all_own) return forbidden("claim tasks of other users");
+      }
+    }
+    if (!claim.claim_id.empty()) make_own(claim.claim_id);
+    return Permit{};
+  }
+  Result<Permit> operator()(Settle& settle) const {
+    for (SettleOne& each : settle.results) {
+      if (auto fine = own(each.children); !fine) return tl::unexpected(fine.error());
+    }
+    return by_claim(settle.claim_id);
+  }
+  Result<Permit> operator()(Extend& op) const { return by_claim(op.claim_id); }
+  Result<Permit> operator()(ReleaseClaim& op) const { return by_claim(op.claim_id); }
+
+  // --------------------------------------------------------------------------------- queues,
+  // values
+
+  Result<Permit> operator()(ListQueues&) const {
+    if (!caller_.user.empty()) return forbidden("see other users' work");
+    return Permit{};
+  }
+  Result<Permit> operator()(GetQueue& op) const { return by_queue(op.queue); }
+  Result<Permit> operator()(PutQueue& op) const { return by_queue(op.queue); }
+  Result<Permit> operator()(PatchQueue& op) const { return by_queue(op.queue); }
+  Result<Permit> operator()(DeleteQueue& op) const { return by_queue(op.queue); }
+  Result<Permit> operator()(PauseQueue& op) const { return by_queue(op.queue); }
+  Result<Permit> operator()(ResumeQueue& op) const { return by_queue(op.queue); }
+  Result<Permit> operator()(PurgeQueue& op) const { return by_queue(op.queue); }
+  Result<Permit> operator()(ListUsers& op) const { return by_queue(op.queue); }
+  Result<Permit> operator()(PutUser& op) const { return by_queue(op.queue); }
+
+  Result<Permit> operator()(GetXcom& op) const { return by_key(op.key); }
+  Result<Permit> operator()(PutXcom& op) const { return by_key(op.key); }
+  Result<Permit> operator()(DeleteXcom& op) const { return by_key(op.key); }
+
+  // What concerns everybody: claims of all, schedules, statistics, draining.
+  template <class Op>
+  Result<Permit> operator()(Op&) const {
+    return forbidden("ask for what concerns all queues and users");
+  }
+
+ private:
+  [[nodiscard]] bool may_use(const std::string& queue) const {
+    return caller_.queues.empty() ||
+           std::ranges::find(caller_.queues, queue) != caller_.queues.end();
+  }
+
+  Status own(std::vector<NewTask>& tasks) const {
+    for (NewTask& task : tasks) {
+      if (!may_use(task.queue)) return forbidden(fmt::format("push to {}", task.queue));
+      if (caller_.user.empty()) continue;
+      if (task.user == kNobody) task.user = caller_.user;
+      if (task.user != caller_.user) return forbidden("push for other users");
+    }
+    return {};
+  }
+
+  static Result<Permit> by_task(const std::string& id) { return Permit{.task = id}; }
+
+  Result<Permit> by_filter(Filter& filter) const {
+    if (auto fine = permit(caller_, filter.queue, filter.user); !fine) {
+      return tl::unexpected(fine.error());
+    }
+    return Permit{};
+  }
+
+  // Those of queues are told and changed by whoever may see all of the queue.
+  Result<Permit> by_queue(const std::string& queue) const {
+    if (!caller_.user.empty()) return forbidden("see other users' work");
+    if (queue.empty() || !may_use(queue)) {
+      return forbidden(fmt::format("use queues other than {}", fmt::join(caller_.queues, ", ")));
+    }
+    return Permit{};
+  }
+
+  // Ids that others gave cannot be named, so they need not be looked up.
+  void make_own(std::string& claim_id) const {
+    const std::string mine = caller_.name + ".";
+    if (!claim_id.starts_with(mine)) claim_id = mine + claim_id;
+  }
+  Result<Permit> by_claim(std::string& claim_id) const {
+    make_own(claim_id);
+    return Permit{};
+  }
+
+  Result<Permit> by_key(const std::string& key) const {
+    const auto begins = [&](const std::string& name) { return key.starts_with(name + ":"); };
+    const bool is_own = (caller_.user.empty() || begins(caller_.user)) &&
+                        (caller_.queues.empty() || !caller_.user.empty() ||
+                         std::ranges::any_of(caller_.queues, begins));
+    if (is_own) return Permit{};
+    return forbidden("use keys that do not begin with its user or one of its queues and a colon");
+  }
+
+  const Caller& caller_;
+};
+
+}  // namespace
+
+Status permit(const Caller& caller, std::string& queue, std::string& user) {
+  if (queue.empty() && caller.queues.size() == 1) queue = caller.queues.front();
+  const bool may_use =
+      caller.queues.empty() || std::ranges::find(caller.queues, queue) != caller.queues.end();
+  if (!may_use) {
+    return forbidden(fmt::format("see queues other than {}", fmt::join(caller.queues, ", ")));
+  }
+  if (user.empty()) user = caller.user;
+  if (!caller.user.empty() && user != caller.user) return forbidden("see other users' work");
+  return {};
+}
+
+Result<Permit> permit(const Caller& caller, Command& command) {
+  if (!caller.is_limited()) return Permit{};
+  // The broker would choose an id that is not the caller's own.
+  if (auto* claim = std::get_if<Claim>(&command); claim != nullptr && claim->claim_id.empty()) {
+    static UuidSource ids;
+    claim->claim_id = ids.next(std::chrono::floor<Millis>(std::chrono::system_clock::now()));
+  }
+  return std::visit(Narrowing(caller), command);
+}
+
+void conceal(const Caller& caller, Reply& reply) {
+  if (!caller.is_limited()) return;
+  if (auto* list = std::get_if<QueueList>(&reply)) {
+    std::erase_if(list->queues, [&](const QueueInfo& info) {
+      return std::ranges::find(caller.queues, info.queue) == caller.queues.end();
+    });
+  } else if (auto* graph = std::get_if<GraphReply>(&reply)) {
+    const auto hidden = [&](const GraphNode& node) {
+      return !caller.may_see(node.queue, node.user);
+    };
+    std::vector<std::string> gone;
+    for (const GraphNode& node : graph->nodes) {
+      if (hidden(node)) gone.push_back(node.id);
+    }
+    const auto is_gone = [&](const std::string& id) {
+      return std::ranges::find(gone, id) != gone.end();
+    };
+    std::erase_if(graph->nodes, hidden);
+    std::erase_if(graph->edges,
+                  [&](const GraphEdge& edge) { return is_gone(edge.from) || is_gone(edge.to); });
+  }
+}
+
+}  // namespace retsu::server
