@@ -151,6 +151,7 @@ class ReferenceQueue {
                                            std::size_t index, Limited limited) const;
   [[nodiscard]] std::vector<Dependency> resolved(const Batch& batch, const NewTask& task) const;
   [[nodiscard]] std::optional<State> fate(const Batch& batch, const Plan& plan) const;
+  [[nodiscard]] bool remembers_enough(const Batch& batch, std::size_t index) const;
   [[nodiscard]] std::optional<Error> check_limits(const Batch& batch, std::size_t index) const;
   [[nodiscard]] Waits waits_with(const Batch& batch, std::size_t count, bool parent_waits) const;
   [[nodiscard]] std::optional<Error> first_error(const Batch& batch, Limited limited,

@@ -174,7 +174,7 @@ std::optional<Error> ReferenceQueue::check(const Batch& batch, const Waits& wait
   }
   const bool remembers = !plan.task.id_generated;
   if (plan.kind == Plan::Kind::kAbsorbed) {
-    if (limited == Limited::kYes && remembers && remembered_ids() >= limits_.remembered_ids) {
+    if (limited == Limited::kYes && remembers && remembers_enough(batch, index)) {
       return overloaded("too many ids are remembered");
     }
     const auto cycle = way(waits, plan.stands_for, plan.stands_for);
@@ -215,6 +215,16 @@ std::optional<State> ReferenceQueue::fate(const Batch& batch, const Plan& plan) 
   return std::nullopt;
 }
 
+// With the ids of those before it in the batch that will stand for others.
+bool ReferenceQueue::remembers_enough(const Batch& batch, std::size_t index) const {
+  std::int64_t remembered = remembered_ids();
+  for (std::size_t i = 0; i < index; ++i) {
+    const Plan& plan = batch.plans[i];
+    if (plan.kind == Plan::Kind::kAbsorbed && !plan.task.id_generated) ++remembered;
+  }
+  return remembered >= limits_.remembered_ids;
+}
+
 std::optional<Error> ReferenceQueue::check_limits(const Batch& batch, std::size_t index) const {
   const NewTask& task = batch.plans[index].task;
   std::int64_t in_queue = 0;
@@ -253,7 +263,7 @@ std::optional<Error> ReferenceQueue::check_limits(const Batch& batch, std::size_
       std::ssize(queues_) + std::ssize(new_queues) > limits_.queues) {
     return overloaded("too many queues");
   }
-  if (!task.id_generated && remembered_ids() >= limits_.remembered_ids) {
+  if (!task.id_generated && remembers_enough(batch, index)) {
     return overloaded("too many ids are remembered");
   }
   return std::nullopt;
