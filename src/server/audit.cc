@@ -1,5 +1,8 @@
 #include "server/audit.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -38,13 +41,13 @@ void set_aside_if_long(const std::string& path) {
 
 void append(const std::string& path, const std::string& line) {
   set_aside_if_long(path);
-  std::FILE* const file = std::fopen(path.c_str(), "ae");
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   const bool written =
-      file != nullptr && std::fwrite(line.data(), 1, line.size(), file) == line.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!written || !closed) {
+      file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  if (!written) {
     std::fprintf(stderr, "retsu: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
   }
+  if (file >= 0) ::close(file);
 }
 
 }  // namespace

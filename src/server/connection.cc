@@ -52,8 +52,12 @@ void Connection::on_read(error_code code, std::string_view bytes) {
     return go_on();
   }
   if (code) return close();
+  if (lingers_) {
+    lingered_bytes_ += bytes.size();
+    return lingered_bytes_ > limits_.linger_bytes ? close() : read();
+  }
   last_active_ = Clock::now();
-  if (!lingers_) parse(bytes);
+  parse(bytes);
   go_on();
 }
 
@@ -248,7 +252,7 @@ void Connection::on_written(error_code code, std::size_t size) {
 
 // Closing at once while the other side still sends could take the last answer from it.
 void Connection::linger() {
-  if (input_ended_) return close();
+  if (input_ended_ || finishes_) return close();
   lingers_ = true;
   stream_->end_writing();
   last_active_ = Clock::now();
@@ -287,7 +291,7 @@ void Connection::sweep(Clock::time_point now) {
 }
 
 void Connection::finish() {
-  last_ = true;
+  last_ = finishes_ = true;
   if (arriving_ && !arriving_->body_reader) drop_arriving();
   for (const auto& exchange : exchanges_) {
     exchange->keep_alive_ = false;

@@ -24,6 +24,7 @@ struct ConnectionLimits {
   Duration idle_time{75'000};                // between two requests
   Duration stalled_time{30'000};             // an answer of which nothing is taken
   Duration linger_time{2'000};               // for the other side to read the last answer
+  std::size_t linger_bytes = 4 << 20;        // that it may still send meanwhile
 };
 
 // What is done with the requests of connections. On the loop's thread.
@@ -106,7 +107,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::string writing_;
   std::size_t written_ = 0;  // of that
   bool posted_ = false;
-  bool lingers_ = false;
+  bool lingers_ = false;   // until the other side has read the last answer
+  std::size_t lingered_bytes_ = 0;
+  bool finishes_ = false;  // the server does
   bool closed_ = false;
 
   Clock::time_point request_began_;
