@@ -38,13 +38,6 @@ bool adds(const Command& command) {
       command);
 }
 
-bool is_worth_waiting(const Result<Reply>& reply) {
-  if (!reply) return false;
-  if (const auto* claimed = std::get_if<ClaimReply>(&*reply)) return claimed->tasks.empty();
-  if (const auto* task = std::get_if<Task>(&*reply)) return is_live(task->state);
-  return false;
-}
-
 TimePoint time_of(const engine::TaskRow& row, TimePoint now) {
   if (row.state == State::kQueued) return row.queued_at;
   if (!row.run) return now;
@@ -155,6 +148,7 @@ void EngineBroker::run() {
     poked_ = false;
     heard_ = asked_;
     std::vector<Request> requests = std::exchange(inbox_, {});
+    std::ranges::copy(std::exchange(given_up_, {}), std::back_inserter(stopped_));
     for (auto& [number, found] : std::exchange(found_, {})) {
       auto searching = searching_.extract(number);
       if (searching.empty()) continue;  // given up
@@ -192,7 +186,7 @@ void EngineBroker::run() {
 
 // Those who would wait for ever, since the owner stops.
 void EngineBroker::refuse_all() {
-  for (Waiter& waiter : std::exchange(waiters_, {})) refuse(waiter.request, shut_down());
+  refuse_waiters(shut_down());
   for (Request& request : std::exchange(arrived_, {})) refuse(request, shut_down());
   for (Request& request : std::exchange(deferred_, {})) refuse(request, shut_down());
   for (Showing& showing : std::exchange(showing_, {})) refuse(showing.request, shut_down());
@@ -251,7 +245,7 @@ void EngineBroker::apply(Request request) {
   const std::int64_t wait_ms = patience(request.command);
   if (wait_ms > 0 && is_worth_waiting(reply)) {
     request.until = std::min(request.until, engine_->now() + Millis(wait_ms));
-    if (request.until > engine_->now()) return wait(std::move(request), reply);
+    if (request.until > engine_->now()) return wait(std::move(request), *reply);
   }
   if (reply && request.context.idempotency_key) remember(request, *reply);
   answer(request, std::move(reply));
@@ -304,69 +298,6 @@ void EngineBroker::catch_up() {
   } while (engine_->next_event() <= engine_->now());
 }
 
-void EngineBroker::wait(Request request, const Result<Reply>& reply) {
-  Waiter& waiter = waiters_.emplace_back();
-  waiter.request = std::move(request);
-  if (const auto* claimed = std::get_if<ClaimReply>(&*reply)) {
-    waiter.retry_at = claimed->next_at.value_or(kNever);
-  }
-  if (waiter.request.context.stop.stop_possible()) {
-    waiter.on_stop = std::make_unique<std::stop_callback<std::function<void()>>>(
-        waiter.request.context.stop, [this] { poke(); });
-  }
-}
-
-void EngineBroker::serve_waiters() {
-  for (bool served = true; served;) {
-    served = false;
-    std::set<std::string, std::less<>> open;  // queues that have something to give
-    for (const engine::Queue* queue : std::exchange(touched_, {})) {
-      if (engine_->claimable(queue->name)) open.insert(queue->name.str());
-    }
-    for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
-      if (serve_waiter(*waiter, open)) {
-        waiter = waiters_.erase(waiter);
-        served = true;
-      } else {
-        ++waiter;
-      }
-    }
-    all_touched_ = false;
-  }
-}
-
-bool EngineBroker::serve_waiter(Waiter& waiter, std::set<std::string, std::less<>>& open) {
-  Request& request = waiter.request;
-  if (auto error = given_up(request.context)) {
-    refuse(request, *error);
-    return true;
-  }
-  const bool over = engine_->now() >= waiter.request.until;
-  bool worth_trying = over || all_touched_ || waiter.retry_at <= engine_->now();
-  if (const auto* get = std::get_if<GetTask>(&request.command)) {
-    worth_trying = over || engine_->has_ended(get->id);
-  } else if (!worth_trying) {
-    worth_trying = std::ranges::any_of(std::get<Claim>(request.command).queues,
-                                       [&](const auto& queue) { return open.contains(queue); });
-  }
-  if (!worth_trying) return false;
-  Result<Reply> reply = engine_->apply(request.command, engine_->now());
-  if (has_lost_payload()) {
-    refuse(request, payload_lost());
-    return true;
-  }
-  take_changes();
-  std::erase_if(open, [&](const std::string& queue) { return !engine_->claimable(queue); });
-  if (!over && is_worth_waiting(reply)) {
-    if (const auto* claimed = std::get_if<ClaimReply>(&*reply)) {
-      waiter.retry_at = claimed->next_at.value_or(kNever);
-    }
-    return false;
-  }
-  answer(request, std::move(reply));
-  return true;
-}
-
 void EngineBroker::answer(Request& request, Answer reply) {
   group_.served.push_back({std::move(request), std::move(reply)});
 }
@@ -400,11 +331,14 @@ void EngineBroker::take_note(const engine::AnyChange& change) {
       group_.events.push_back(event_of(before, after, engine_->now()));
       group_.events.back().number = last_event_;
     }
-    if (!waiters_.empty() && after && after->state == State::kQueued) {
-      touched_.insert(after->line->queue.get());
+    if (wait_list_.empty()) return;
+    if (after && after->state == State::kQueued) touched_.insert(after->line->queue.get());
+    if (!after || is_ended(after->state)) {
+      std::ranges::copy(wait_list_.of_task((after ? after : before)->id.view()),
+                        std::back_inserter(ended_));
     }
   } else if (const auto* of_queue = std::get_if<std::unique_ptr<engine::QueueChange>>(&change)) {
-    if (!waiters_.empty()) touched_.insert((*of_queue)->queue.get());
+    if (!wait_list_.empty()) touched_.insert((*of_queue)->queue.get());
   } else if (const auto* of_meta = std::get_if<std::unique_ptr<engine::MetaChange>>(&change)) {
     all_touched_ |= (*of_meta)->before.draining && !(*of_meta)->after.draining;
   } else if (std::holds_alternative<std::unique_ptr<engine::Change<engine::SettingsRow>>>(change)) {
@@ -420,10 +354,8 @@ Steady::time_point EngineBroker::wake_time() const {
   Steady::time_point wake = look_again_;
   TimePoint event = engine_ ? engine_->next_event() : kNever;
   for (const auto& [number, request] : searching_) wake = std::min(wake, request.context.deadline);
-  for (const Waiter& waiter : waiters_) {
-    wake = std::min(wake, waiter.request.context.deadline);
-    event = std::min({event, waiter.request.until, waiter.retry_at});
-  }
+  wake = std::min(wake, wait_list_.next_deadline());
+  event = std::min(event, wait_list_.next_time());
   // A clock that stands still brings nothing by itself.
   if (!clock_ || event == kNever) return wake;
   const Millis ahead = std::clamp(event - clock_(), Millis(0), Millis(kDay));

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,12 +12,14 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "base/uuid.h"
 #include "broker/broker.h"
 #include "broker/committer.h"
 #include "broker/keeper.h"
+#include "broker/wait_list.h"
 #include "engine/engine.h"
 
 namespace retsu {
@@ -74,7 +75,6 @@ class EngineBroker : public Broker {
   // A claim that waits for work, or a look at a task that waits for its end.
   struct Waiter {
     Request request;
-    TimePoint retry_at = kNever;
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
   };
   // A list whose tasks are found, and shown by and by.
@@ -100,10 +100,14 @@ class EngineBroker : public Broker {
   bool has_lost_payload();
   std::optional<Answer> earlier_answer(const Request& request);
   void remember(const Request& request, const Reply& reply);
-  void wait(Request request, const Result<Reply>& reply);
+  static bool is_worth_waiting(const Result<Reply>& reply);
+  static TimePoint look_again_at(const Request& request, const Reply& reply);
+  void wait(Request request, const Reply& reply);
   void catch_up();
   void serve_waiters();
-  bool serve_waiter(Waiter& waiter, std::set<std::string, std::less<>>& open);
+  bool serve_waiter(std::uint64_t number);
+  void drop_waiter(std::uint64_t number);
+  void refuse_waiters(const Error& error);
   void answer(Request& request, Answer reply);
   void refuse(Request& request, Error error);
   void take_changes();
@@ -141,8 +145,9 @@ class EngineBroker : public Broker {
   std::vector<Request> inbox_;
   std::vector<std::pair<std::uint64_t, Result<Keeper::Found>>> found_;  // for searching_
   TimePoint manual_time_{};
-  std::uint64_t asked_ = 0;  // set_clock calls
-  std::uint64_t heard_ = 0;  // of these, by the owner
+  std::vector<std::uint64_t> given_up_;  // of the waiters
+  std::uint64_t asked_ = 0;              // set_clock calls
+  std::uint64_t heard_ = 0;              // of these, by the owner
   std::uint64_t done_ = 0;
   bool poked_ = false;  // a waiting caller gave up, or a commit is over
   bool stopping_ = false;
@@ -158,8 +163,12 @@ class EngineBroker : public Broker {
   bool full_ = false;  // the store takes nothing that adds to it
   std::chrono::steady_clock::time_point look_again_ =
       std::chrono::steady_clock::time_point::max();  // at the store
-  std::list<Waiter> waiters_;                        // first come, first served
-  std::set<engine::Queue*> touched_;                 // may have got something to give
+  std::unordered_map<std::uint64_t, Waiter> waiters_;
+  WaitList wait_list_;  // of them: first come, first served
+  std::uint64_t last_waiter_ = 0;
+  std::vector<std::uint64_t> stopped_;  // of them: may have given up
+  std::vector<std::uint64_t> ended_;    // of them: their task may have ended
+  std::set<engine::Queue*> touched_;    // may have got something to give
   bool all_touched_ = false;
   std::map<std::uint64_t, Request> searching_;  // the keeper looks for what they are about
   std::vector<Request> deferred_;               // until the keeper can be asked

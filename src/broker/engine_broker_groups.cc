@@ -159,8 +159,7 @@ void EngineBroker::reopen() {
   } else {
     broken_ = std::move(opened.error());
     look_again_ = Steady::now() + kLookForRoomEvery;
-    for (Waiter& waiter : waiters_) refuse(waiter.request, broken_);
-    waiters_.clear();
+    refuse_waiters(broken_);
   }
   serve_again(std::move(unkept.served));
 }
