@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/atomic_file.h"
@@ -83,6 +84,23 @@ sigset_t hold_signals() {
   return signals;
 }
 
+// What to type to run this program from here.
+std::string program_name() {
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    const auto candidate = std::filesystem::path(folder) / "retsu";
+    if (!std::filesystem::exists(candidate, ignored)) continue;
+    if (std::filesystem::equivalent(candidate, self, ignored)) return "retsu";
+    break;  // another one
+  }
+  return self.empty() ? "retsu" : self.string();
+}
+
 void greet(Screen& screen, const std::string& store, const std::string& url) {
   if (screen.json()) {
     return screen.line(fmt::format(R"({{"url":"{}","store":"{}"}})", url, store));
@@ -90,9 +108,10 @@ void greet(Screen& screen, const std::string& store, const std::string& url) {
   screen.line(fmt::format("{} serves {}", screen.styled(Style::kBold, url), store));
   screen.line("");
   screen.line("Try, from another terminal:");
+  const std::string retsu = program_name();
   screen.line(
-      fmt::format("  retsu push --at {} --queue mail --user ann '{{\"to\":\"bob\"}}'", url));
-  screen.line(fmt::format("  retsu tasks --at {}", url));
+      fmt::format("  {} push --at {} --queue mail --user ann '{{\"to\":\"bob\"}}'", retsu, url));
+  screen.line(fmt::format("  {} tasks --at {}", retsu, url));
   screen.line(fmt::format("  curl {}/v1/stats", url));
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/fields.h"
 #include "model/error.h"
-#include "model/limit_fields.h"
 #include "model/policy.h"
+#include "server/limit_fields.h"
 
 namespace retsu::server {
 

@@ -107,7 +107,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::string writing_;
   std::size_t written_ = 0;  // of that
   bool posted_ = false;
-  bool lingers_ = false;   // until the other side has read the last answer
+  bool lingers_ = false;  // until the other side has read the last answer
   std::size_t lingered_bytes_ = 0;
   bool finishes_ = false;  // the server does
   bool closed_ = false;

@@ -51,7 +51,10 @@ TEST_F(HelpTest, EveryExampleIsUnderstood) {
       // Read as the program would read it, and no further.
       const Ran ran = shell("set -- " + command + "; shift; retsu \"$@\" --help");
       EXPECT_EQ(ran.status, 0) << line << ran.err;
-      const Ran asked = shell("export RETSU_URL=http://nowhere; " + command + " | cat > /dev/null");
+      // A server would go on for ever.
+      const Ran asked =
+          shell("export RETSU_URL=http://127.0.0.1:9 RETSU_LISTEN=127.0.0.1:0; timeout 1 " +
+                command + " | cat > /dev/null");
       EXPECT_THAT(asked.err, Not(HasSubstr("not expected"))) << line;
     }
   }
@@ -107,12 +110,12 @@ TEST_F(HelpTest, ExitCodesAreThoseOfTheTable) {
   EXPECT_EQ(retsu({"why", "nobody"}).status, 3);
   EXPECT_EQ(retsu({"graph", "nobody"}).status, 3);
   EXPECT_EQ(retsu({"retry", "a"}).status, 4);
-  EXPECT_EQ(retsu({"tasks", "--at", "http://localhost:7380"}).status, 5);
+  EXPECT_EQ(retsu({"tasks", "--at", "http://127.0.0.1:9"}).status, 5);
   EXPECT_EQ(retsu({"--at", "redis://localhost/0", "tasks"}).status, 5);
   environment_["RETSU_URL"] = "";
   const Ran nowhere = retsu({"tasks"});
   EXPECT_EQ(nowhere.status, 2);
-  EXPECT_THAT(nowhere.err, AllOf(HasSubstr("--at DIR"), HasSubstr("RETSU_URL")));
+  EXPECT_THAT(nowhere.err, AllOf(HasSubstr("--at"), HasSubstr("RETSU_URL")));
   EXPECT_EQ(retsu({"--at", "store", "tasks"}).status, 0);
   EXPECT_EQ(retsu({"tasks", "--at", "store"}).status, 0);
 }

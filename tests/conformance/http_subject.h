@@ -15,9 +15,8 @@ namespace retsu::conformance {
 class HttpSubject final : public Subject {
  public:
   explicit HttpSubject(Limits limits) : queue_(limits) {
-    server::ServerSettings settings{.port = 0, .move_clock = [this](Millis by) {
-                                      queue_.set_clock(queue_time_ += by);
-                                    }};
+    server::ServerSettings settings{
+        .port = 0, .move_clock = [this](Millis by) { queue_.set_clock(queue_time_ += by); }};
     auto started = server::Server::start(queue_, std::move(settings));
     RETSU_CHECK(started.has_value());
     server_ = std::move(*started);
@@ -28,10 +27,10 @@ class HttpSubject final : public Subject {
   TimePoint now() override { return now_; }
   bool is_remote() override { return true; }
   void set_clock(TimePoint time) override {
-    const auto answer = client_.call(
-        {.method = "POST",
-         .url = server_->address() + "/v1/clock",
-         .body = fmt::format(R"({{"advance_ms":{}}})", (time - now_).count())});
+    const auto answer =
+        client_.call({.method = "POST",
+                      .url = server_->address() + "/v1/clock",
+                      .body = fmt::format(R"({{"advance_ms":{}}})", (time - now_).count())});
     RETSU_CHECK(answer.has_value() && answer->status == 200);
     now_ = time;
   }

@@ -44,8 +44,10 @@ SubjectKind embedded(std::string name, int calls) {
 }  // namespace
 
 std::vector<SubjectKind> subject_kinds() {
-  return {local<ReferenceBroker>("Reference", true), local<MemoryBroker>("Memory", false),
-          embedded("Embedded", 0), embedded("Restarted", 7),
+  return {local<ReferenceBroker>("Reference", true),
+          local<MemoryBroker>("Memory", false),
+          embedded("Embedded", 0),
+          embedded("Restarted", 7),
           {"Http", [](Limits limits) { return std::make_unique<HttpSubject>(limits); }}};
 }
 

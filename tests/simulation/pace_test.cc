@@ -353,7 +353,7 @@ TEST(Pace, UnderDyingLateAndDoubleAnsweringWorkersNothingIsOvershotOrLeaks) {
 TEST(Pace, IsKeptThoughThePowerFails) {
   StoreDriver driver(500);
   World world(driver, 100);
-  world.run(kSanitized ? 2'000 : deep() ? 100'000 : 5'000);
+  world.run(kSanitized ? 2'000 : deep() ? 25'000 : 5'000);
   world.expect_no_leak();
   EXPECT_GT(driver.losses(), 5);
 }

@@ -1,0 +1,193 @@
+// The server as a program: started, used, stopped and killed as people do it.
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <thread>
+
+#include "cli/run_program.h"
+
+namespace retsu {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+using namespace std::chrono_literals;
+
+class ServeTest : public CliTest {
+ protected:
+  ServeTest() { environment_["RETSU_URL"] = ""; }
+  ~ServeTest() override {
+    if (server_ > 0) stop(SIGKILL);
+  }
+
+  // Started and listening.
+  void serve(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"serve", "--store", path("q"), "--listen", "127.0.0.1:0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    server_ = start(arguments);
+    for (int i = 0; i < 500 && !std::ifstream(path("q/server")).good(); ++i) {
+      std::this_thread::sleep_for(20ms);
+    }
+    std::ifstream(path("q/server")) >> url_;
+    ASSERT_THAT(url_, StartsWith("http"));
+    environment_["RETSU_URL"] = url_;
+  }
+  // Its exit status, or minus the signal.
+  int stop(int signal) {
+    ::kill(server_, signal);
+    int status = 0;
+    ::waitpid(server_, &status, 0);
+    server_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  pid_t server_ = -1;
+  std::string url_;
+};
+
+TEST_F(ServeTest, WhatItSuggestsWorksAsItIsPrinted) {
+  const Ran ran =
+      shell("cd " + path("") +
+            " && unset RETSU_URL; retsu serve --listen 127.0.0.1:0 > log 2>&1 & server=$!\n"
+            "until grep -q curl " +
+            path("log") +
+            "; do sleep 0.05; done\n"
+            "grep '^  ' " +
+            path("log") + " > " + path("try") + "; bash -e " + path("try") +
+            " || echo BROKEN\nkill $server; wait $server; echo ended $?");
+  EXPECT_THAT(lines_of(read("try")), SizeIs(3));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr(R"({"to":"bob"})"), HasSubstr(R"("QUEUED":1)"),
+                             HasSubstr("ended 0"), testing::Not(HasSubstr("BROKEN"))))
+      << ran.err;
+}
+
+TEST_F(ServeTest, EveryCommandWorksThroughIt) {
+  serve();
+  done({"push", "--id", "a", "--queue", "mail", "--user", "ann", "1"});
+  done({"push", "--id", "b", "--after", "a"});
+  EXPECT_THAT(done({"tasks"}), HasSubstr("mail"));
+  EXPECT_THAT(done({"show", "a"}), HasSubstr("ann"));
+  EXPECT_THAT(done({"why", "b"}), HasSubstr("a"));
+  EXPECT_THAT(done({"graph", "a"}), HasSubstr("b"));
+  EXPECT_THAT(done({"queues"}), HasSubstr("mail"));
+  EXPECT_THAT(done({"users"}), HasSubstr("ann"));
+  EXPECT_THAT(done({"claim", "--queue", "mail", "--claim-id", "c"}), HasSubstr("ann"));
+  EXPECT_THAT(done({"claims"}), HasSubstr("c"));
+  done({"settle", "c", "--all", "--outcome", "finish"});
+  done({"cancel", "b"});
+  done({"retry", "b"});
+  done({"queue", "set", "mail", "concurrency=2"});
+  done({"pause", "mail"});
+  EXPECT_EQ(retsu({"show", "nobody"}).status, 3);
+  EXPECT_EQ(retsu({"verify"}).status, 2);
+}
+
+TEST_F(ServeTest, ItsStoreIsReachedThroughIt) {
+  serve();
+  const Ran ran = retsu({"push", "--at", path("q"), "1"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("is held by the server at " + url_));
+  EXPECT_EQ(retsu({"backup", path("copy"), "--at", path("q")}).status, 0);
+}
+
+TEST_F(ServeTest, StopsWithinFiveSecondsThoughSomebodyWaits) {
+  serve();
+  const pid_t waits = start({"claim", "--wait", "60s"});
+  std::this_thread::sleep_for(300ms);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(stop(SIGTERM), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+  int status = 0;
+  ::waitpid(waits, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_FALSE(std::ifstream(path("q/server")).good());
+}
+
+TEST_F(ServeTest, LosesNothingThatItAnsweredWhenItIsKilled) {
+  serve();
+  for (int i = 0; i < 20; ++i) done({"push", "--id", "t" + std::to_string(i), "1"});
+  stop(SIGKILL);
+  EXPECT_EQ(retsu({"tasks"}).status, 5);
+  std::filesystem::remove(path("q/server"));
+  serve();
+  EXPECT_THAT(lines_of(done({"tasks", "--json"})), SizeIs(20));
+}
+
+TEST_F(ServeTest, TakesItsSettingsFromAFileAndAgainOnSighup) {
+  write("retsu.toml", "[queues.mail]\nconcurrency = 4\n");
+  serve({"--config", path("retsu.toml")});
+  EXPECT_THAT(done({"queues", "mail", "--json"}), HasSubstr(R"("concurrency":4)"));
+  write("retsu.toml", "[queues.mail]\nconcurrency = 5\n");
+  ::kill(server_, SIGHUP);
+  std::string shown;
+  for (int i = 0; i < 200 && shown.find(R"("concurrency":5)") == std::string::npos; ++i) {
+    shown = done({"queues", "mail", "--json"});
+  }
+  EXPECT_THAT(shown, HasSubstr(R"("concurrency":5)"));
+}
+
+TEST_F(ServeTest, RefusesBadSettingsAndSaysWhere) {
+  const std::pair<const char*, const char*> table[] = {
+      {"listen = 7380\n", "listen"},
+      {"listen = \"nowhere\"\n", "listen"},
+      {"lissten = \"127.0.0.1:1\"\n", "did you mean"},
+      {"a = \n", "line 1"},
+      {"[http]\nconnections = 0\n", "http.connections"},
+      {"[limits]\npayload_bytes = -1\n", "limits.payload_bytes"},
+      {"[queues.mail]\nconcurency = 1\n", "queues.mail"},
+      {"[queues.mail]\nconcurrency = -1\n", "queues.mail"},
+      {"[queues.\"a b\"]\nconcurrency = 1\n", "queues.a b"},
+      {"[tls]\ncertificate = \"x\"\n", "key"},
+  };
+  for (const auto& [text, says] : table) {
+    write("bad.toml", text);
+    const Ran ran = retsu({"config", "check", path("bad.toml")});
+    EXPECT_EQ(ran.status, 2) << text;
+    EXPECT_THAT(ran.err, HasSubstr(says)) << text;
+    EXPECT_EQ(retsu({"serve", "--config", path("bad.toml")}).status, 2) << text;
+  }
+  EXPECT_EQ(retsu({"config", "check", path("none.toml")}).status, 2);
+  EXPECT_EQ(retsu({"serve", "--tls-cert", "x"}).status, 2);
+}
+
+TEST_F(ServeTest, ServesEncryptedToo) {
+  const Ran made =
+      shell("cd " + path("") +
+            " && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
+            "-keyout key.pem -out cert.pem -days 2 -subj /CN=localhost "
+            "-addext subjectAltName=IP:127.0.0.1");
+  ASSERT_EQ(made.status, 0) << made.err;
+  serve({"--tls-cert", path("cert.pem"), "--tls-key", path("key.pem")});
+  EXPECT_THAT(url_, StartsWith("https://"));
+  const Ran asked = shell("curl -s --cacert " + path("cert.pem") + " " + url_ + "/v1/stats");
+  EXPECT_THAT(asked.out, HasSubstr("QUEUED"));
+  EXPECT_NE(shell("curl -s " + url_ + "/v1/stats").status, 0);
+  EXPECT_EQ(retsu({"tasks"}).status, 5);  // the certificate is nobody's
+}
+
+TEST_F(ServeTest, TokensAreMadeListedAndRevokedFromTheCommandLine) {
+  serve();
+  const std::string admin = lines_of(done({"token", "create", "--scope", "admin"})).front();
+  EXPECT_EQ(retsu({"tasks"}).status, 1);
+  environment_["RETSU_TOKEN"] = admin;
+  EXPECT_EQ(retsu({"tasks"}).status, 0);
+  const std::string push = lines_of(done({"token", "create", "--scope", "push", "--queue", "mail",
+                                          "--user", "ann", "--name", "for ann"}))
+                               .front();
+  EXPECT_THAT(done({"token", "list"}), AllOf(HasSubstr("for ann"), HasSubstr("push")));
+  environment_["RETSU_TOKEN"] = push;
+  EXPECT_EQ(retsu({"push", "--queue", "mail", "1"}).status, 0);
+  EXPECT_EQ(retsu({"push", "--queue", "other", "1"}).status, 1);
+  environment_["RETSU_TOKEN"] = admin;
+  done({"token", "revoke", push.substr(6, 12)});
+  environment_["RETSU_TOKEN"] = push;
+  EXPECT_EQ(retsu({"push", "--queue", "mail", "1"}).status, 1);
+  EXPECT_EQ(retsu({"token", "create", "--scope", "root"}).status, 2);
+}
+
+}  // namespace
+}  // namespace retsu
