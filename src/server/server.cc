@@ -15,6 +15,7 @@
 #include "server/events.h"
 #include "server/health.h"
 #include "server/loop.h"
+#include "server/openapi.h"
 #include "server/operations.h"
 #include "server/queue_site.h"
 #include "server/token_doors.h"
@@ -59,6 +60,7 @@ class Server::Body {
     ticks_.push_back(add_events(site_.router(), broker, loop_));
     add_health(site_.router(), broker, loop_);
     if (settings_.move_clock) add_clock(site_.router(), loop_, settings_.move_clock);
+    add_openapi(site_.router());
   }
 
   ~Body() {
