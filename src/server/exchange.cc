@@ -9,12 +9,14 @@ namespace retsu::server {
 void Exchange::respond(HttpResponse response) {
   RETSU_CHECK(!answered_);
   answered_ = true;
+  if (on_answer) on_answer(response);
   if (lost_) return lose();
   append_response(output_, response, keep_alive_);
   tell();
 }
 
 void Exchange::begin(const HttpResponse& head) {
+  if (on_answer) on_answer(head);
   append_chunked_head(output_, head);
   tell();
 }

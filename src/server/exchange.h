@@ -52,6 +52,9 @@ class Exchange {
   // The other side has closed its half, or the server stops: who waits for something stops waiting.
   [[nodiscard]] std::stop_token stop() const { return stop_.get_token(); }
 
+  // Called with each answer, as it begins.
+  std::function<void(const HttpResponse&)> on_answer;
+
   // Called when all that was sent so far has been taken.
   std::function<void()> on_taken;
 

@@ -57,6 +57,9 @@ struct HttpResponse {
   std::vector<std::pair<std::string_view, std::string>> headers = {};
 };
 
+// The header of an answer that an idempotency key had got before.
+inline constexpr std::string_view kReplayed = "Idempotent-Replayed";
+
 HttpResponse to_response(const Error& error);
 
 // A response that is whole, and the head of one whose body follows in chunks.

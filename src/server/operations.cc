@@ -39,7 +39,7 @@ void give_back_if_lost(Exchange& exchange, Broker& broker, const Reply& reply) {
 void answer(Exchange& exchange, const Answer& reply) {
   if (!reply) return exchange.respond(to_response(reply.error()));
   HttpResponse response{.status = status_of(*reply), .body = to_json(*reply)};
-  if (reply.replayed) response.headers.emplace_back("Idempotent-Replayed", "true");
+  if (reply.replayed) response.headers.emplace_back(kReplayed, "true");
   exchange.respond(std::move(response));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace retsu::server {
 namespace {
@@ -40,6 +41,7 @@ Status check_host(const HttpRequest& request) {
 
 Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) {
   const HttpRequest& request = exchange->request;
+  exchange->on_answer = [this](const HttpResponse& response) { count(response); };
   if (request.host.empty()) return refuse(ErrorCode::kInvalid, "the header Host is missing");
   if (auto fine = check_origin(request); !fine) return tl::unexpected(fine.error());
   auto match = router_.find(request.method, request.path());
@@ -52,6 +54,13 @@ Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) 
   if (!reader) return tl::unexpected(std::move(reader.error()));
   exchange->body_reader = *std::move(reader);
   return exchange->body_reader ? SIZE_MAX : match->route->body_limit;
+}
+
+void QueueSite::count(const HttpResponse& response) {
+  const auto digit = static_cast<std::size_t>(response.status / 100);
+  if (digit < counters_.answers.size()) ++counters_.answers[digit];
+  counters_.replayed += static_cast<std::uint64_t>(std::ranges::count(
+      response.headers, kReplayed, [](const auto& header) { return header.first; }));
 }
 
 Status QueueSite::authorize(Exchange& exchange) const {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "server/connection.h"
+#include "server/metrics.h"
 #include "server/router.h"
 #include "server/tokens.h"
 
@@ -15,15 +16,18 @@ class QueueSite final : public Site {
   explicit QueueSite(const Tokens* tokens) : tokens_(tokens) {}
 
   Router& router() { return router_; }
+  Counters& counters() { return counters_; }
 
   Result<std::size_t> admit(const std::shared_ptr<Exchange>& exchange) override;
   void serve(const std::shared_ptr<Exchange>& exchange) override;
 
  private:
+  void count(const HttpResponse& response);
   [[nodiscard]] Status authorize(Exchange& exchange) const;
 
   const Tokens* const tokens_;
   Router router_;
+  Counters counters_;
 };
 
 }  // namespace retsu::server

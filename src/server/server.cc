@@ -52,7 +52,9 @@ class Server::Body {
       : settings_(std::move(settings)),
         audit_(settings_.audit_log, loop_),
         site_(settings_.tokens) {
-    add_operations(site_.router(), {broker, loop_, audit_});
+    const Doors doors{broker, loop_, audit_};
+    add_operations(site_.router(), doors);
+    add_metrics(site_.router(), doors, site_.counters(), settings_.more_metrics);
     if (settings_.tokens != nullptr) {
       add_tokens(site_.router(), *settings_.tokens, audit_);
       ticks_.push_back([this] { (void)settings_.tokens->reload(); });
@@ -162,9 +164,14 @@ class Server::Body {
         [this](std::function<void()> call) { loop_->post(std::move(call)); },
         [this](Connection& closed) {
           connections_.erase(closed.shared_from_this());
+          site_.counters().open_connections = connections_.size();
           tell_if_empty();
         });
     connections_.insert(connection);
+    Counters& counters = site_.counters();
+    ++counters.connections;
+    counters.turned_away += is_full ? 1 : 0;
+    counters.open_connections = connections_.size();
     if (is_full && !is_encrypted()) {
       return connection->turn_away(
           {ErrorCode::kUnavailable, "too many connections", "", Millis(1'000)});

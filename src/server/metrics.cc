@@ -1,0 +1,207 @@
+#include "server/metrics.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace retsu::server {
+namespace {
+
+using Kind = MetricsText::Kind;
+
+// A gauge of every queue.
+struct QueueGauge {
+  std::string_view name;
+  std::string_view help;
+  double (*value)(const QueueInfo& queue, TimePoint now);
+};
+constexpr double kMillis = 1'000;
+constexpr QueueGauge kQueueGauges[] = {
+    {"retsu_queue_oldest_age_seconds", "Age of the oldest QUEUED task",
+     [](const QueueInfo& queue, TimePoint) {
+       return static_cast<double>(queue.oldest_age_ms.value_or(0)) / kMillis;
+     }},
+    {"retsu_queue_running", "Permits in use",
+     [](const QueueInfo& queue, TimePoint) { return static_cast<double>(queue.running); }},
+    {"retsu_queue_waiting_bytes", "Payload bytes of waiting tasks",
+     [](const QueueInfo& queue, TimePoint) { return static_cast<double>(queue.waiting_bytes); }},
+    {"retsu_queue_ready_users", "Users with ready tasks",
+     [](const QueueInfo& queue, TimePoint) { return static_cast<double>(queue.users); }},
+    {"retsu_queue_paused", "1 if it is paused",
+     [](const QueueInfo& queue, TimePoint) { return queue.policy.paused ? 1.0 : 0.0; }},
+    {"retsu_queue_hold_seconds", "For how long a throttle still holds it",
+     [](const QueueInfo& queue, TimePoint now) {
+       if (!queue.hold_until || *queue.hold_until <= now) return 0.0;
+       return static_cast<double>((*queue.hold_until - now).count()) / kMillis;
+     }},
+};
+
+// A figure of the whole.
+struct WholeGauge {
+  std::string_view name;
+  std::string_view help;
+  std::int64_t StatsReply::*value;
+};
+constexpr WholeGauge kWholeGauges[] = {
+    {"retsu_claims", "Claims that hold tasks", &StatsReply::claims},
+    {"retsu_dependencies", "Open references between tasks", &StatsReply::edges},
+    {"retsu_schedules", "Schedules", &StatsReply::schedules},
+    {"retsu_xcom_values", "Shared values", &StatsReply::xcom},
+    {"retsu_remembered_ids", "Tombstones and aliases", &StatsReply::remembered_ids},
+    {"retsu_idempotency_keys", "Keys that are remembered", &StatsReply::idempotency_keys},
+};
+
+void write_queues(MetricsText& to, const std::vector<QueueInfo>& queues, TimePoint now) {
+  to.begin("retsu_tasks", Kind::kGauge, "Tasks by queue and state");
+  for (const QueueInfo& queue : queues) {
+    for (const auto& [state, count] : queue.tasks) {
+      to.value(static_cast<double>(count), {{"queue", queue.queue}, {"state", state}});
+    }
+  }
+  for (const QueueGauge& gauge : kQueueGauges) {
+    to.begin(gauge.name, Kind::kGauge, gauge.help);
+    for (const QueueInfo& queue : queues) {
+      to.value(gauge.value(queue, now), {{"queue", queue.queue}});
+    }
+  }
+  constexpr std::string_view kFreedAfter = name_of(Counter::kFreedAfterMs);
+  to.begin("retsu_task_events_total", Kind::kCounter, "What has happened to tasks");
+  for (const QueueInfo& queue : queues) {
+    for (const auto& [event, count] : queue.counters) {
+      if (event == kFreedAfter) continue;
+      to.value(static_cast<double>(count), {{"queue", queue.queue}, {"event", event}});
+    }
+  }
+  to.begin("retsu_freed_after_seconds_total", Kind::kCounter,
+           "Time from the end of a last dependency to the queue, summed over tasks freed");
+  for (const QueueInfo& queue : queues) {
+    const auto sum = queue.counters.find(std::string(kFreedAfter));
+    if (sum != queue.counters.end()) {
+      to.value(static_cast<double>(sum->second) / kMillis, {{"queue", queue.queue}});
+    }
+  }
+}
+
+void write_whole(MetricsText& to, const StatsReply& stats) {
+  for (const WholeGauge& gauge : kWholeGauges) {
+    to.begin(gauge.name, Kind::kGauge, gauge.help);
+    to.value(static_cast<double>(stats.*(gauge.value)));
+  }
+  to.begin("retsu_draining", Kind::kGauge, "1 while the queue is drained");
+  to.value(stats.draining ? 1 : 0);
+}
+
+double resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t pages = 0;
+  file >> pages >> pages;  // the second is what is resident
+  return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+void write_server(MetricsText& to, const Counters& counters) {
+  to.begin("retsu_http_answers_total", Kind::kCounter, "Answers by the class of their status");
+  for (std::size_t digit = 1; digit < counters.answers.size(); ++digit) {
+    to.value(static_cast<double>(counters.answers[digit]),
+             {{"status", std::to_string(digit) + "xx"}});
+  }
+  to.begin("retsu_http_connections", Kind::kGauge, "Open connections");
+  to.value(static_cast<double>(counters.open_connections));
+  to.begin("retsu_http_connections_total", Kind::kCounter, "Connections accepted");
+  to.value(static_cast<double>(counters.connections));
+  to.begin("retsu_http_turned_away_total", Kind::kCounter, "Connections beyond the limit");
+  to.value(static_cast<double>(counters.turned_away));
+  to.begin("retsu_idempotent_replays_total", Kind::kCounter,
+           "Answers that an idempotency key had got before");
+  to.value(static_cast<double>(counters.replayed));
+  to.begin("process_resident_memory_bytes", Kind::kGauge, "Memory of the process");
+  to.value(resident_bytes());
+}
+
+// Asks page by page, then writes.
+class Scrape final : public std::enable_shared_from_this<Scrape> {
+ public:
+  Scrape(std::shared_ptr<Exchange> exchange, Doors doors, const Counters& counters,
+         const MoreMetrics& more)
+      : exchange_(std::move(exchange)),
+        doors_(std::move(doors)),
+        counters_(counters),
+        more_(more) {}
+
+  void start() {
+    ask(Stats{}, [self = shared_from_this()](const Reply& reply) {
+      self->stats_ = std::get<StatsReply>(reply);
+      self->ask_queues("");
+    });
+  }
+
+ private:
+  void ask_queues(std::string cursor) {
+    ask(ListQueues{.limit = 1'000, .cursor = std::move(cursor)},
+        [self = shared_from_this()](const Reply& reply) {
+          const auto& page = std::get<QueueList>(reply);
+          self->queues_.insert(self->queues_.end(), page.queues.begin(), page.queues.end());
+          page.next_cursor ? self->ask_queues(*page.next_cursor) : self->write();
+        });
+  }
+
+  template <class Then>
+  void ask(Command command, Then then) {
+    doors_.broker.submit(std::move(command), {},
+                         [loop = doors_.loop, exchange = exchange_, then](Answer reply) {
+                           loop->post([exchange, then, reply = std::move(reply)] {
+                             if (!reply) return exchange->respond(to_response(reply.error()));
+                             then(*reply);
+                           });
+                         });
+  }
+
+  void write() {
+    MetricsText text;
+    write_queues(text, queues_, stats_.now);
+    write_whole(text, stats_);
+    write_server(text, counters_);
+    if (more_) more_(text);
+    exchange_->respond({.body = text.text(), .content_type = "text/plain; version=0.0.4"});
+  }
+
+  const std::shared_ptr<Exchange> exchange_;
+  const Doors doors_;
+  const Counters& counters_;
+  const MoreMetrics& more_;
+  StatsReply stats_;
+  std::vector<QueueInfo> queues_;
+};
+
+}  // namespace
+
+void MetricsText::begin(std::string_view name, Kind kind, std::string_view help) {
+  name_ = name;
+  text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name,
+                       kind == Kind::kGauge ? "gauge" : "counter");
+}
+
+void MetricsText::value(double value, Labels labels) {
+  text_ += name_;
+  char separator = '{';
+  for (const auto& [name, label] : labels) {
+    text_ += fmt::format("{}{}=\"", std::exchange(separator, ','), name);
+    for (const char c : label) {
+      if (c == '\\' || c == '"') text_ += '\\';
+      text_ += c;
+    }
+    text_ += '"';
+  }
+  if (separator == ',') text_ += '}';
+  text_ += fmt::format(" {}\n", value);
+}
+
+void add_metrics(Router& router, const Doors& doors, const Counters& counters, MoreMetrics more) {
+  router.add({.method = "GET",
+              .path = "/metrics",
+              .serve = [doors, &counters, more = std::move(more)](const auto& exchange) {
+                std::make_shared<Scrape>(exchange, doors, counters, more)->start();
+              }});
+}
+
+}  // namespace retsu::server
