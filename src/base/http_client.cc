@@ -132,9 +132,9 @@ class HttpClient::Body {
       int patience_ms = kPatienceMs;
       {
         const std::lock_guard lock(mutex_);
+        if (stopping_) break;
         arrived.swap(arrived_);
         canceled.swap(canceled_);
-        if (stopping_) break;
         const auto now = Clock::now();
         for (auto first = later_.begin(); first != later_.end(); first = later_.begin()) {
           const auto left = std::chrono::ceil<std::chrono::milliseconds>(first->first - now);
@@ -159,6 +159,11 @@ class HttpClient::Body {
     }
     while (!transfers_.empty()) end(transfers_.begin()->first, canceled_failure());
     for (Arrived& each : std::exchange(arrived_, {})) each.done(canceled_failure());
+    // What was to happen at once happens.
+    const auto now = Clock::now();
+    for (const auto& [time, call] : std::exchange(later_, {})) {
+      if (time <= now) call();
+    }
   }
 
   static Answered canceled_failure() {
@@ -190,7 +195,7 @@ class HttpClient::Body {
       curl_easy_setopt(handle, CURLOPT_POST, 1L);
       curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(call.body.size()));
-      if (call.once) {
+      if (call.once && !call.body.empty()) {
         curl_easy_setopt(handle, CURLOPT_READFUNCTION, &give_body);
         curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
         curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, &refuse_to_repeat);
@@ -198,6 +203,8 @@ class HttpClient::Body {
         curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.c_str());
       }
     }
+    // Without a body it would be sent again before it could be stopped.
+    if (call.once && call.body.empty()) curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, transfer.headers.get());
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
                      static_cast<long>(call.connect_timeout.count()));

@@ -66,7 +66,8 @@ class HttpClient {
 
   Answered call(HttpCall call);  // waits; not on the client's thread
 
-  // Runs something on the client's thread, later. Dropped if the client goes before.
+  // Runs something on the client's thread, later. Dropped if the client goes before; what is due at
+  // once is not.
   void run_after(std::chrono::milliseconds delay, std::function<void()> call);
 
  private:

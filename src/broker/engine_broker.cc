@@ -356,6 +356,7 @@ Steady::time_point EngineBroker::wake_time() const {
   for (const auto& [number, request] : searching_) wake = std::min(wake, request.context.deadline);
   wake = std::min(wake, wait_list_.next_deadline());
   event = std::min(event, wait_list_.next_time());
+  if (!openings_.empty()) event = std::min(event, openings_.begin()->first);
   // A clock that stands still brings nothing by itself.
   if (!clock_ || event == kNever) return wake;
   const Millis ahead = std::clamp(event - clock_(), Millis(0), Millis(kDay));

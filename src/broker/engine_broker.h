@@ -101,11 +101,12 @@ class EngineBroker : public Broker {
   std::optional<Answer> earlier_answer(const Request& request);
   void remember(const Request& request, const Reply& reply);
   static bool is_worth_waiting(const Result<Reply>& reply);
-  static TimePoint look_again_at(const Request& request, const Reply& reply);
   void wait(Request request, const Reply& reply);
   void catch_up();
   void serve_waiters();
   bool serve_waiter(std::uint64_t number);
+  bool note_opening(const std::string& queue);
+  std::set<std::string> take_openings();
   void drop_waiter(std::uint64_t number);
   void refuse_waiters(const Error& error);
   void answer(Request& request, Answer reply);
@@ -166,9 +167,10 @@ class EngineBroker : public Broker {
   std::unordered_map<std::uint64_t, Waiter> waiters_;
   WaitList wait_list_;  // of them: first come, first served
   std::uint64_t last_waiter_ = 0;
-  std::vector<std::uint64_t> stopped_;  // of them: may have given up
-  std::vector<std::uint64_t> ended_;    // of them: their task may have ended
-  std::set<engine::Queue*> touched_;    // may have got something to give
+  std::vector<std::uint64_t> stopped_;                    // of them: may have given up
+  std::vector<std::uint64_t> ended_;                      // of them: their task may have ended
+  std::set<engine::Queue*> touched_;                      // may have got something to give
+  std::set<std::pair<TimePoint, std::string>> openings_;  // of queues, when pace lets them give
   bool all_touched_ = false;
   std::map<std::uint64_t, Request> searching_;  // the keeper looks for what they are about
   std::vector<Request> deferred_;               // until the keeper can be asked

@@ -19,18 +19,13 @@ bool EngineBroker::is_worth_waiting(const Result<Reply>& reply) {
   return false;
 }
 
-// When pace may let something start, if that is what it waits for.
-TimePoint EngineBroker::look_again_at(const Request& request, const Reply& reply) {
-  const auto* claimed = std::get_if<ClaimReply>(&reply);
-  if (claimed == nullptr) return request.until;
-  return std::min(request.until, claimed->next_at.value_or(kNever));
-}
-
 void EngineBroker::wait(Request request, const Reply& reply) {
   const std::uint64_t number = ++last_waiter_;
-  WaitList::Reasons reasons{.at = look_again_at(request, reply),
-                            .deadline = request.context.deadline};
-  if (const auto* claim = std::get_if<Claim>(&request.command)) reasons.queues = claim->queues;
+  WaitList::Reasons reasons{.at = request.until, .deadline = request.context.deadline};
+  if (const auto* claim = std::get_if<Claim>(&request.command)) {
+    reasons.queues = claim->queues;
+    for (const std::string& queue : claim->queues) note_opening(queue);
+  }
   if (const auto* task = std::get_if<Task>(&reply)) reasons.task = task->id;  // not its alias
   wait_list_.add(number, std::move(reasons));
   Waiter& waiter = waiters_[number];
@@ -48,6 +43,7 @@ void EngineBroker::wait(Request request, const Reply& reply) {
 void EngineBroker::serve_waiters() {
   if (wait_list_.empty()) {
     touched_.clear();
+    openings_.clear();
     return;
   }
   bool served = false;
@@ -56,19 +52,39 @@ void EngineBroker::serve_waiters() {
   };
   serve_all(std::exchange(stopped_, {}));
   serve_all(wait_list_.due(engine_->now(), Steady::now()));
-  if (std::exchange(all_touched_, false)) serve_all(wait_list_.all());
+  std::set<std::string> open = take_openings();
+  if (std::exchange(all_touched_, false)) {
+    serve_all(wait_list_.all());
+    open.merge(wait_list_.queues());
+  }
   // What one is given may make something ready for another.
   do {
     served = false;
     serve_all(std::exchange(ended_, {}));
-    for (const engine::Queue* queue : std::exchange(touched_, {})) {
-      const std::string name = queue->name.str();
+    for (const engine::Queue* queue : std::exchange(touched_, {})) open.insert(queue->name.str());
+    for (const std::string& name : std::exchange(open, {})) {
       auto number = wait_list_.next_of_queue(name, 0);
-      for (; number && engine_->claimable(name); number = wait_list_.next_of_queue(name, *number)) {
+      for (; number && note_opening(name); number = wait_list_.next_of_queue(name, *number)) {
         served |= serve_waiter(*number);
       }
     }
   } while (served);
+}
+
+// Whether the queue has something to give. If it will, when pace lets it, it is looked at then.
+bool EngineBroker::note_opening(const std::string& queue) {
+  const TimePoint at = engine_->claimable_at(queue);
+  if (at <= engine_->now()) return true;
+  if (at != kNever) openings_.emplace(at, queue);
+  return false;
+}
+
+std::set<std::string> EngineBroker::take_openings() {
+  std::set<std::string> open;
+  while (!openings_.empty() && openings_.begin()->first <= engine_->now()) {
+    open.insert(openings_.extract(openings_.begin()).value().second);
+  }
+  return open;
 }
 
 // False: it waits on.
@@ -89,10 +105,7 @@ bool EngineBroker::serve_waiter(std::uint64_t number) {
     return true;
   }
   take_changes();
-  if (!over && is_worth_waiting(reply)) {
-    wait_list_.look_again(number, look_again_at(request, *reply));
-    return false;
-  }
+  if (!over && is_worth_waiting(reply)) return false;
   answer(request, std::move(reply));
   drop_waiter(number);
   return true;

@@ -29,17 +29,16 @@ void WaitList::drop(ByName& names, const std::string& name, Number number) {
   if (found->second.empty()) names.erase(found);
 }
 
-void WaitList::look_again(Number number, TimePoint at) {
-  Reasons& reasons = waiting_.at(number);
-  by_time_.erase({reasons.at, number});
-  reasons.at = at;
-  if (at != kNever) by_time_.emplace(at, number);
-}
-
 std::vector<WaitList::Number> WaitList::all() const {
   std::vector<Number> numbers;
   for (const auto& [number, reasons] : waiting_) numbers.push_back(number);
   return numbers;
+}
+
+std::set<std::string> WaitList::queues() const {
+  std::set<std::string> names;
+  for (const auto& [name, numbers] : by_queue_) names.insert(name);
+  return names;
 }
 
 std::vector<WaitList::Number> WaitList::due(TimePoint now, Steady::time_point steady_now) const {

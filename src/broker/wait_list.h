@@ -30,10 +30,10 @@ class WaitList {
 
   void add(Number number, Reasons reasons);
   void remove(Number number);
-  void look_again(Number number, TimePoint at);  // instead of the time before
 
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   [[nodiscard]] std::vector<Number> all() const;
+  [[nodiscard]] std::set<std::string> queues() const;  // that somebody waits for
   [[nodiscard]] std::vector<Number> due(TimePoint now, Steady::time_point steady_now) const;
   [[nodiscard]] std::vector<Number> of_task(std::string_view id) const;
   // The first that came after that one.

@@ -102,12 +102,14 @@ void Engine::advance(TimePoint clock) { engine::advance(*tables_, clock); }
 TimePoint Engine::next_event() const { return engine::next_event(*tables_); }
 TimePoint Engine::now() const { return tables_->now(); }
 
-bool Engine::claimable(std::string_view name) const {
+TimePoint Engine::claimable_at(std::string_view name) const {
   const engine::Queue* queue = tables_->find_queue(name);
-  if (queue == nullptr || tables_->meta().draining) return false;
+  if (queue == nullptr || tables_->meta().draining) return kNever;
   const bool can_give =
       !queue->kept.empty() || (!queue->ring.empty() && engine::has_free_permit(*queue));
-  return can_give && !engine::obstacle(*queue, tables_->now());
+  if (!can_give) return kNever;
+  const auto blocked = engine::obstacle(*queue, tables_->now());
+  return blocked ? blocked->until : tables_->now();
 }
 
 bool Engine::has_ended(std::string_view id) const {

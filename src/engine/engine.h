@@ -31,8 +31,9 @@ class Engine {
   [[nodiscard]] TimePoint next_event() const;
   [[nodiscard]] TimePoint now() const;
 
-  // Whether a claim of all users would get a task from the queue now. Cheap.
-  [[nodiscard]] bool claimable(std::string_view queue) const;
+  // When a claim of all users would get a task from the queue: now, or when pace lets it; kNever:
+  // not before something else happens. Cheap.
+  [[nodiscard]] TimePoint claimable_at(std::string_view queue) const;
   // Whether the task, if there is one, has ended.
   [[nodiscard]] bool has_ended(std::string_view id) const;
 

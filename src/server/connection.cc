@@ -33,7 +33,9 @@ void Connection::start() {
 
 void Connection::read() {
   if (reading_ || closed_ || input_ended_) return;
-  if (!lingers_ && !may_take()) return;
+  // Also when no more is taken: somebody who waits may go.
+  const bool watches = last_ && !exchanges_.empty();
+  if (!lingers_ && !watches && !may_take()) return;
   reading_ = true;
   stream_->read([self = shared_from_this()](error_code code, std::string_view bytes) {
     self->reading_ = false;
@@ -52,7 +54,7 @@ void Connection::on_read(error_code code, std::string_view bytes) {
     return go_on();
   }
   if (code) return close();
-  if (lingers_) {
+  if (lingers_ || (last_ && !arriving_)) {
     lingered_bytes_ += bytes.size();
     return lingered_bytes_ > limits_.linger_bytes ? close() : read();
   }
@@ -78,7 +80,12 @@ void Connection::parse(std::string_view bytes) {
 // Answers how many bytes were taken from the front.
 std::size_t Connection::take_some(std::string_view bytes) {
   std::size_t taken = 0;
-  while (taken < bytes.size() && may_take()) {
+  held_back_ = false;
+  while (taken < bytes.size()) {
+    if (!may_take()) {
+      held_back_ = true;
+      break;
+    }
     if (!parser_.has_begun()) request_began_ = Clock::now();
     const auto some = parser_.take(bytes.substr(taken));
     if (!some) {
@@ -86,7 +93,13 @@ std::size_t Connection::take_some(std::string_view bytes) {
       return bytes.size();
     }
     taken += *some;
-    if (arriving_) body_bytes_ += *some;
+    if (arriving_) {
+      body_bytes_ += *some;
+    } else if ((header_bytes_ += *some) > limits_.header_bytes) {
+      refuse({ErrorCode::kTooLarge,
+              "the header has more than " + std::to_string(limits_.header_bytes) + " bytes"});
+      return bytes.size();
+    }
     if (parser_.has_header() && !arriving_) begin_request();
     if (last_ && !arriving_) return bytes.size();
     if (parser_.is_done()) {
@@ -100,7 +113,7 @@ std::size_t Connection::take_some(std::string_view bytes) {
 
 void Connection::begin_request() {
   arriving_ = std::make_shared<Exchange>();
-  body_bytes_ = 0;
+  body_bytes_ = header_bytes_ = 0;
   Exchange& exchange = *arriving_;
   exchange.peer = peer_;
   exchange.request = std::move(parser_.request());
@@ -169,6 +182,7 @@ void Connection::drop_arriving() {
 bool Connection::may_take() const {
   if (last_ && !arriving_) return false;
   if (arriving_ && arriving_->body_reader && arriving_->body_reader->is_full()) return false;
+  if (!exchanges_.empty() && exchanges_.back()->blocks_next) return false;
   return exchanges_.size() < limits_.pipelined + (arriving_ ? 1 : 0) &&
          gathered_.size() + writing_.size() < limits_.unread_bytes;
 }
@@ -188,7 +202,7 @@ void Connection::on_progress() {
 void Connection::go_on() {
   if (closed_) return;
   gather();
-  if (!kept_.empty() && may_take()) {
+  if (held_back_ && may_take()) {
     parse({});
     gather();
   }
@@ -200,6 +214,7 @@ void Connection::gather() {
   while (!exchanges_.empty()) {
     Exchange& exchange = *exchanges_.front();
     exchange.unsent_ += exchange.output_.size();
+    gathered_total_ += exchange.output_.size();
     gathered_ += exchange.output_;
     exchange.output_.clear();
     if (!exchange.answered_) break;
@@ -211,7 +226,7 @@ void Connection::gather() {
       kept_.clear();
     }
     if (!exchange.keep_alive_) last_ = true;
-    leaving_.push_back(std::move(exchanges_.front()));
+    leaving_.push_back({std::move(exchanges_.front()), gathered_total_});
     exchanges_.pop_front();
   }
 }
@@ -224,15 +239,17 @@ void Connection::write() {
   }
   writing_.swap(gathered_);
   written_ = 0;
-  last_active_ = Clock::now();
+  last_written_ = Clock::now();
   on_written({}, 0);
 }
 
 void Connection::on_written(error_code code, std::size_t size) {
   if (closed_) return;
   if (code) return close();
-  if (size > 0) last_active_ = Clock::now();
+  if (size > 0) last_active_ = last_written_ = Clock::now();
   written_ += size;
+  written_total_ += size;
+  while (!leaving_.empty() && leaving_.front().end <= written_total_) leaving_.pop_front();
   if (written_ < writing_.size()) {
     return stream_->write(std::string_view(writing_).substr(written_),
                           [self = shared_from_this()](error_code failed, std::size_t more) {
@@ -241,7 +258,6 @@ void Connection::on_written(error_code code, std::size_t size) {
   }
   writing_.clear();
   if (writing_.capacity() > limits_.header_bytes) writing_.shrink_to_fit();
-  if (gathered_.empty()) leaving_.clear();
   if (!exchanges_.empty()) {
     Exchange& streaming = *exchanges_.front();
     streaming.unsent_ = gathered_.size();
@@ -262,7 +278,7 @@ void Connection::close() {
   if (std::exchange(closed_, true)) return;
   const auto self = shared_from_this();
   stream_->close();
-  for (const auto& exchange : std::exchange(leaving_, {})) exchange->lose();
+  for (const auto& [exchange, end] : std::exchange(leaving_, {})) exchange->lose();
   for (const auto& exchange : std::exchange(exchanges_, {})) exchange->lose();
   arriving_ = nullptr;
   on_closed_(*this);
@@ -275,7 +291,7 @@ bool Connection::is_late(Clock::time_point now) const {
   using std::chrono::milliseconds;
   const auto quiet = now - last_active_;
   if (lingers_) return quiet > limits_.linger_time;
-  if (!writing_.empty()) return quiet > limits_.stalled_time;
+  if (!writing_.empty()) return now - last_written_ > limits_.stalled_time;
   return exchanges_.empty() && quiet > limits_.idle_time;
 }
 

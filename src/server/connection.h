@@ -94,6 +94,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   // In.
   RequestParser parser_;
   std::string kept_;                    // read, not parsed yet
+  bool held_back_ = false;              // there may be more in it than was parsed
+  std::size_t header_bytes_ = 0;        // of the request that arrives, so far
   std::shared_ptr<Exchange> arriving_;  // its header is here, its body is not
   std::size_t body_bytes_ = 0;          // of that, so far
   bool reading_ = false;
@@ -102,7 +104,13 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   // Out.
   std::deque<std::shared_ptr<Exchange>> exchanges_;  // to be answered, in this order
-  std::deque<std::shared_ptr<Exchange>> leaving_;    // answered, not written yet
+  struct Leaving {
+    std::shared_ptr<Exchange> exchange;
+    std::uint64_t end;  // of its answer, in all that was ever gathered
+  };
+  std::deque<Leaving> leaving_;  // answered, not written yet
+  std::uint64_t gathered_total_ = 0;
+  std::uint64_t written_total_ = 0;
   std::string gathered_;
   std::string writing_;
   std::size_t written_ = 0;  // of that
@@ -114,6 +122,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   Clock::time_point request_began_;
   Clock::time_point last_active_;
+  Clock::time_point last_written_;
 };
 
 }  // namespace retsu::server

@@ -28,7 +28,8 @@ std::uint64_t microseconds_now() {
 // What has happened of late, and those who want to know. On the loop's thread.
 class EventHub final : public std::enable_shared_from_this<EventHub> {
  public:
-  EventHub(Broker& broker, std::weak_ptr<Loop> loop) : broker_(broker), loop_(std::move(loop)) {}
+  EventHub(Broker& broker, std::weak_ptr<Loop> loop, IsValid is_valid)
+      : broker_(broker), loop_(std::move(loop)), is_valid_(std::move(is_valid)) {}
 
   void add(const std::shared_ptr<Exchange>& exchange) {
     auto filter = filter_of(exchange->request.query());
@@ -57,7 +58,7 @@ class EventHub final : public std::enable_shared_from_this<EventHub> {
     const bool is_quiet = now - last_word_ > kQuiet;
     if (is_quiet) last_word_ = now;
     for (const auto& reader : std::list(readers_)) {
-      if (reader->exchange->stop().stop_requested()) {
+      if (reader->exchange->stop().stop_requested() || !is_valid_(reader->exchange->caller)) {
         drop(*reader);
       } else if (is_quiet) {
         reader->exchange->send(kWord);
@@ -155,7 +156,7 @@ class EventHub final : public std::enable_shared_from_this<EventHub> {
   // As much as it has room for.
   void feed(Reader& reader) {
     Exchange& exchange = *reader.exchange;
-    if (!reader.next || events_.empty()) return;
+    if (!reader.next || events_.empty() || exchange.pending() >= kAhead) return;
     const std::uint64_t first = events_.front().number;
     if (*reader.next < first) {
       exchange.send(gap(first - 1, first - *reader.next));
@@ -176,6 +177,7 @@ class EventHub final : public std::enable_shared_from_this<EventHub> {
 
   Broker& broker_;
   const std::weak_ptr<Loop> loop_;
+  const IsValid is_valid_;
   std::uint64_t base_ = microseconds_now();  // what is added to the broker's numbers
   std::uint64_t last_ = base_;
   std::deque<Happened> events_;
@@ -187,9 +189,9 @@ class EventHub final : public std::enable_shared_from_this<EventHub> {
 
 }  // namespace
 
-std::function<void()> add_events(Router& router, Broker& broker,
-                                 const std::shared_ptr<Loop>& loop) {
-  const auto hub = std::make_shared<EventHub>(broker, loop);
+std::function<void()> add_events(Router& router, Broker& broker, const std::shared_ptr<Loop>& loop,
+                                 IsValid is_valid) {
+  const auto hub = std::make_shared<EventHub>(broker, loop, std::move(is_valid));
   router.add({.method = "GET",
               .path = "/v1/events",
               .scope = Scope::kRead,

@@ -18,6 +18,9 @@ namespace retsu::server {
 //
 // The broker outlives the router. Answers what is to be called twice a second, on the loop's
 // thread.
-std::function<void()> add_events(Router& router, Broker& broker, const std::shared_ptr<Loop>& loop);
+// Readers whose token is not valid any more are dropped.
+using IsValid = std::function<bool(const Caller&)>;
+std::function<void()> add_events(Router& router, Broker& broker, const std::shared_ptr<Loop>& loop,
+                                 IsValid is_valid);
 
 }  // namespace retsu::server

@@ -11,7 +11,7 @@ void Exchange::respond(HttpResponse response) {
   answered_ = true;
   if (on_answer) on_answer(response);
   if (lost_) return lose();
-  append_response(output_, response, keep_alive_);
+  append_response(output_, response, keep_alive_, request.method == "HEAD");
   tell();
 }
 
@@ -25,7 +25,7 @@ std::size_t Exchange::send(std::string_view bytes) {
   if (lost_) return 0;
   append_chunk(output_, bytes);
   tell();
-  return output_.size() + unsent_;
+  return pending();
 }
 
 void Exchange::end() {

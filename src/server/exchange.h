@@ -34,6 +34,7 @@ class Exchange {
   PathFields path_fields;
   Caller caller;
   std::shared_ptr<BodyReader> body_reader;
+  bool blocks_next = false;  // the next request of the connection must wait; see resume
 
   // Once, instead of begin.
   void respond(HttpResponse response);
@@ -42,9 +43,10 @@ class Exchange {
   // how many bytes nobody has taken yet.
   void begin(const HttpResponse& head);
   std::size_t send(std::string_view bytes);
+  [[nodiscard]] std::size_t pending() const { return output_.size() + unsent_; }
   void end();
 
-  // The body reader can take more.
+  // The body reader can take more, or the next request may come.
   void resume() { tell(); }
   // The body reader needs no more, and answers: what is still to come is not read.
   void refuse_rest() { keep_alive_ = false; }

@@ -8,6 +8,6 @@
 namespace retsu::server {
 
 // GET /healthz answers as long as the loop turns; GET /readyz when the queue answers too.
-void add_health(Router& router, Broker& broker, const std::shared_ptr<Loop>& loop);
+void add_health(Router& router, Broker& broker, Loop& loop);
 
 }  // namespace retsu::server

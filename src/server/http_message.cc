@@ -82,11 +82,13 @@ HttpResponse to_response(const Error& error) {
   return response;
 }
 
-void append_response(std::string& out, const HttpResponse& response, bool keep_alive) {
+void append_response(std::string& out, const HttpResponse& response, bool keep_alive,
+                     bool without_body) {
   append_head(out, response);
   const fmt::format_int length(response.body.size());
   out.append("Content-Length: ").append(length.data(), length.size());
-  out.append(keep_alive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n").append(response.body);
+  out.append(keep_alive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n");
+  if (!without_body) out.append(response.body);
 }
 
 void append_chunked_head(std::string& out, const HttpResponse& response) {

@@ -63,7 +63,8 @@ inline constexpr std::string_view kReplayed = "Idempotent-Replayed";
 HttpResponse to_response(const Error& error);
 
 // A response that is whole, and the head of one whose body follows in chunks.
-void append_response(std::string& out, const HttpResponse& response, bool keep_alive);
+void append_response(std::string& out, const HttpResponse& response, bool keep_alive,
+                     bool without_body = false);  // as HEAD wants it
 void append_chunked_head(std::string& out, const HttpResponse& response);
 void append_chunk(std::string& out, std::string_view bytes);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";

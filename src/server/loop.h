@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <memory>
 #include <utility>
 
 namespace retsu::server {
@@ -11,7 +12,7 @@ namespace retsu::server {
 // The thread on which everything of a server happens, but for long work, which goes to another one.
 // Shared with whoever may still have something to post when the server has gone; what is posted
 // must not share it, or it would never go.
-class Loop {
+class Loop : public std::enable_shared_from_this<Loop> {
  public:
   // From any thread: runs there soon, in the order of the calls.
   template <class Call>

@@ -123,10 +123,7 @@ class Scrape final : public std::enable_shared_from_this<Scrape> {
  public:
   Scrape(std::shared_ptr<Exchange> exchange, Doors doors, const Counters& counters,
          const MoreMetrics& more)
-      : exchange_(std::move(exchange)),
-        doors_(std::move(doors)),
-        counters_(counters),
-        more_(more) {}
+      : exchange_(std::move(exchange)), doors_(doors), counters_(counters), more_(more) {}
 
   void start() {
     ask(Stats{}, [self = shared_from_this()](const Reply& reply) {
@@ -147,13 +144,14 @@ class Scrape final : public std::enable_shared_from_this<Scrape> {
 
   template <class Then>
   void ask(Command command, Then then) {
-    doors_.broker.submit(std::move(command), {},
-                         [loop = doors_.loop, exchange = exchange_, then](Answer reply) {
-                           loop->post([exchange, then, reply = std::move(reply)] {
-                             if (!reply) return exchange->respond(to_response(reply.error()));
-                             then(*reply);
-                           });
-                         });
+    doors_.broker.submit(
+        std::move(command), {},
+        [loop = doors_.loop.shared_from_this(), exchange = exchange_, then](Answer reply) {
+          loop->post([exchange, then, reply = std::move(reply)] {
+            if (!reply) return exchange->respond(to_response(reply.error()));
+            then(*reply);
+          });
+        });
   }
 
   void write() {

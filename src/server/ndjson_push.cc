@@ -7,6 +7,7 @@
 
 #include "base/sha256.h"
 #include "broker/codec.h"
+#include "ingest/idempotency.h"
 #include "server/operations.h"
 #include "server/permits.h"
 
@@ -19,9 +20,8 @@ constexpr std::size_t kAnswerBytes = std::size_t{64} << 20;
 
 class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<NdjsonPush> {
  public:
-  NdjsonPush(const std::shared_ptr<Exchange>& exchange, Broker& broker, std::shared_ptr<Loop> loop,
-             bool partial)
-      : exchange_(exchange), broker_(broker), loop_(std::move(loop)), partial_(partial) {
+  NdjsonPush(const std::shared_ptr<Exchange>& exchange, Doors doors, bool partial)
+      : exchange_(exchange), doors_(doors), partial_(partial) {
     key_ = idempotency_key_of(exchange->request).value_or("");
   }
 
@@ -82,7 +82,10 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
     Command push = Push{.tasks = {std::move(task)}};
     const auto permitted = permit(exchange_->caller, push);
     task = std::move(std::get<Push>(push).tasks[0]);
-    return permitted ? Status() : tl::unexpected(permitted.error());
+    if (!permitted) return tl::unexpected(permitted.error());
+    if (permitted->tasks.empty()) return {};
+    return refuse(ErrorCode::kForbidden,
+                  "depends_on: this token is limited: push what depends on others as a batch");
   }
 
   [[nodiscard]] std::string id_of_line() const {
@@ -110,9 +113,15 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
     groups_.pop_front();
     group.push.partial = partial_;
     Context context{.caller = exchange_->caller.name};
-    broker_.submit(
+    ++groups_pushed_;
+    if (!key_.empty()) {
+      // Other lines under the same key are told apart by what they are.
+      context.idempotency_key = sha256_hex(fmt::format("{}\n{}", key_, groups_pushed_));
+    }
+    doors_.broker.submit(
         std::move(group.push), std::move(context),
-        [self = shared_from_this(), loop = loop_, lines = std::move(group.lines)](Answer reply) {
+        [self = shared_from_this(), loop = doors_.loop.shared_from_this(),
+         lines = std::move(group.lines)](Answer reply) {
           loop->post([self, lines, reply = std::move(reply)] { self->pushed(lines, reply); });
         });
   }
@@ -181,16 +190,16 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
   }
 
   const std::shared_ptr<Exchange> exchange_;
-  Broker& broker_;
-  const std::shared_ptr<Loop> loop_;
+  const Doors doors_;
   const bool partial_;
   std::string key_;
 
   std::string line_;          // begun
   std::size_t lines_ = 0;     // that ended, and the one that failed
   std::deque<Group> groups_;  // to be pushed; the last may grow
-  bool pushing_ = false;      // another one
-  bool ended_ = false;        // no more lines will come
+  std::size_t groups_pushed_ = 0;
+  bool pushing_ = false;  // another one
+  bool ended_ = false;    // no more lines will come
   std::optional<Error> failure_;
   bool has_first_ = false;  // the first group was pushed
   bool created_ = false;    // something of it is new
@@ -201,12 +210,15 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
 }  // namespace
 
 Result<std::shared_ptr<BodyReader>> read_ndjson(const std::shared_ptr<Exchange>& exchange,
-                                                Broker& broker, const std::shared_ptr<Loop>& loop) {
+                                                const Doors& doors) {
   if (exchange->request.media_type() != "application/x-ndjson") return nullptr;
   const auto settings =
       command_from_http(kOperations[0], {}, exchange->request.query(), R"({"tasks":[]})");
   if (!settings) return tl::unexpected(settings.error());
-  return std::make_shared<NdjsonPush>(exchange, broker, loop, std::get<Push>(*settings).partial);
+  if (const auto key = idempotency_key_of(exchange->request)) {
+    if (auto valid = validate_key(*key); !valid) return tl::unexpected(std::move(valid.error()));
+  }
+  return std::make_shared<NdjsonPush>(exchange, doors, std::get<Push>(*settings).partial);
 }
 
 }  // namespace retsu::server

@@ -3,9 +3,8 @@
 
 #include <memory>
 
-#include "broker/broker.h"
 #include "server/exchange.h"
-#include "server/loop.h"
+#include "server/operations.h"
 
 namespace retsu::server {
 
@@ -13,8 +12,8 @@ namespace retsu::server {
 // groups of a thousand, each as a whole unless the query says `partial=true`; the answer has what
 // became of all of them, and ends with an `error` that names the line if not all could be read or
 // pushed. With an idempotency key, tasks without an id get one from the key and their line, so that
-// the same lines again make nothing new.
+// the same lines again make nothing new; other lines under the same key are refused.
 Result<std::shared_ptr<BodyReader>> read_ndjson(const std::shared_ptr<Exchange>& exchange,
-                                                Broker& broker, const std::shared_ptr<Loop>& loop);
+                                                const Doors& doors);
 
 }  // namespace retsu::server

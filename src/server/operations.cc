@@ -58,10 +58,14 @@ class OperationDoor {
 
   void operator()(const SharedExchange& exchange) const {
     if (exchange->request.body.size() < kLongBody) return go_on(exchange, read(*exchange));
-    doors_.loop->post_long([*this, exchange] {
-      // What it says may take long to read; all else is for the loop.
+    // It may take long to read; all else is for the loop. What comes after it must not overtake it.
+    exchange->blocks_next = true;
+    doors_.loop.post_long([*this, exchange] {
       auto command = std::make_shared<Result<Command>>(read(*exchange));
-      doors_.loop->post([*this, exchange, command] { go_on(exchange, std::move(*command)); });
+      doors_.loop.post([*this, exchange, command] {
+        let_next(*exchange);
+        go_on(exchange, std::move(*command));
+      });
     });
   }
 
@@ -78,22 +82,36 @@ class OperationDoor {
     const bool is_unnamed = claim != nullptr && claim->claim_id.empty();
     const auto permitted = permit(exchange->caller, *command);
     if (!permitted) return exchange->respond(to_response(permitted.error()));
-    if (!permitted->task) return submit(exchange, *std::move(command), is_unnamed);
-    look_first(exchange, *permitted->task, std::make_shared<Command>(*std::move(command)));
+    if (permitted->tasks.empty()) return submit(exchange, *std::move(command), is_unnamed);
+    exchange->blocks_next = true;
+    look_first(exchange, std::make_shared<Permit>(*permitted),
+               std::make_shared<Command>(*std::move(command)));
   }
 
   // A task that is not the caller's is not there.
-  void look_first(const SharedExchange& exchange, const std::string& id,
-                  std::shared_ptr<Command> command) const {
-    ask(exchange, GetTask{.id = id}, {}, [*this, exchange, command](const Answer& found) {
-      if (!found) return exchange->respond(to_response(found.error()));
-      const Task& task = std::get<Task>(*found);
-      if (!exchange->caller.may_see(task.queue, task.user)) {
-        return exchange->respond(
-            to_response({ErrorCode::kNotFound, "there is no task " + task.id}));
+  void look_first(const SharedExchange& exchange, const std::shared_ptr<Permit>& permit,
+                  const std::shared_ptr<Command>& command) const {
+    if (permit->tasks.empty()) {
+      let_next(*exchange);
+      return submit(exchange, std::move(*command), false);
+    }
+    const std::string id = permit->tasks.back();
+    permit->tasks.pop_back();
+    ask(exchange, GetTask{.id = id}, {}, [*this, exchange, permit, command, id](Answer found) {
+      const Task* const task = found ? &std::get<Task>(*found) : nullptr;
+      if (task != nullptr && exchange->caller.may_see(task->queue, task->user)) {
+        return look_first(exchange, permit, command);
       }
-      submit(exchange, std::move(*command), false);
+      let_next(*exchange);
+      const bool is_gone = task != nullptr || found.error().code == ErrorCode::kNotFound;
+      exchange->respond(
+          to_response(is_gone ? Error{permit->hidden, "there is no task " + id} : found.error()));
     });
+  }
+
+  static void let_next(Exchange& exchange) {
+    exchange.blocks_next = false;
+    exchange.resume();
   }
 
   void submit(const SharedExchange& exchange, Command command, bool is_unnamed) const {
@@ -114,10 +132,11 @@ class OperationDoor {
   // `then` runs on the loop.
   template <class Then>
   void ask(const SharedExchange& exchange, Command command, Context context, Then then) const {
-    doors_.broker.submit(std::move(command), std::move(context),
-                         [loop = doors_.loop, exchange, then = std::move(then)](Answer reply) {
-                           loop->post([then, reply = std::move(reply)] { then(reply); });
-                         });
+    doors_.broker.submit(
+        std::move(command), std::move(context),
+        [loop = doors_.loop.shared_from_this(), exchange, then = std::move(then)](Answer reply) {
+          loop->post([then, reply = std::move(reply)]() mutable { then(std::move(reply)); });
+        });
   }
 
   const Operation& operation_;
@@ -143,9 +162,7 @@ void add_operations(Router& router, const Doors& doors) {
                 .body_limit = operation.body_limit,
                 .serve = OperationDoor(operation, doors)};
     if (operation.name == "push") {
-      route.read_body = [doors](const auto& exchange) {
-        return read_ndjson(exchange, doors.broker, doors.loop);
-      };
+      route.read_body = [doors](const auto& exchange) { return read_ndjson(exchange, doors); };
     }
     router.add(std::move(route));
   }

@@ -11,7 +11,7 @@ namespace retsu::server {
 // What routes need to answer. The broker and the audit outlive the routes, and all calls.
 struct Doors {
   Broker& broker;
-  std::shared_ptr<Loop> loop;
+  Loop& loop;  // whoever may answer when it has gone shares it
   Audit& audit;
 };
 

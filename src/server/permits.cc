@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/uuid.h"
 
@@ -23,10 +24,7 @@ class Narrowing {
   // ------------------------------------------------------------------------------------------
   // tasks
 
-  Result<Permit> operator()(Push& push) const {
-    if (auto fine = own(push.tasks); !fine) return tl::unexpected(fine.error());
-    return Permit{};
-  }
+  Result<Permit> operator()(Push& push) const { return own(push.tasks); }
   Result<Permit> operator()(GetTask& op) const { return by_task(op.id); }
   Result<Permit> operator()(Why& op) const { return by_task(op.id); }
   Result<Permit> operator()(Graph& op) const { return by_task(op.id); }
@@ -60,10 +58,14 @@ class Narrowing {
     return Permit{};
   }
   Result<Permit> operator()(Settle& settle) const {
+    make_own(settle.claim_id);
+    Permit all{.hidden = ErrorCode::kUnknownDependency};
     for (SettleOne& each : settle.results) {
-      if (auto fine = own(each.children); !fine) return tl::unexpected(fine.error());
+      auto fine = own(each.children);
+      if (!fine) return fine;
+      std::ranges::move(fine->tasks, std::back_inserter(all.tasks));
     }
-    return by_claim(settle.claim_id);
+    return all;
   }
   Result<Permit> operator()(Extend& op) const { return by_claim(op.claim_id); }
   Result<Permit> operator()(ReleaseClaim& op) const { return by_claim(op.claim_id); }
@@ -71,8 +73,10 @@ class Narrowing {
   // --------------------------------------------------------------------------------- queues,
   // values
 
-  Result<Permit> operator()(ListQueues&) const {
+  // All at once: where a page ends would tell of the queues of others.
+  Result<Permit> operator()(ListQueues& list) const {
     if (!caller_.user.empty()) return forbidden("see other users' work");
+    list = {.limit = 1'000};
     return Permit{};
   }
   Result<Permit> operator()(GetQueue& op) const { return by_queue(op.queue); }
@@ -101,17 +105,27 @@ class Narrowing {
            std::ranges::find(caller_.queues, queue) != caller_.queues.end();
   }
 
-  Status own(std::vector<NewTask>& tasks) const {
+  // What a task waits for is told to whoever runs it, so it must be there to be seen already.
+  Result<Permit> own(std::vector<NewTask>& tasks) const {
+    Permit permit{.hidden = ErrorCode::kUnknownDependency};
     for (NewTask& task : tasks) {
       if (!may_use(task.queue)) return forbidden(fmt::format("push to {}", task.queue));
-      if (caller_.user.empty()) continue;
-      if (task.user == kNobody) task.user = caller_.user;
-      if (task.user != caller_.user) return forbidden("push for other users");
+      if (!caller_.user.empty()) {
+        if (task.user == kNobody) task.user = caller_.user;
+        if (task.user != caller_.user) return forbidden("push for other users");
+        // Another user's task of the same key would stand for this one.
+        if (!task.unique_key.empty()) task.unique_key = caller_.user + "/" + task.unique_key;
+      }
+      for (const Dependency& dependency : task.depends_on) {
+        const bool is_in_batch = std::ranges::any_of(
+            tasks, [&](const NewTask& other) { return other.id == dependency.id; });
+        if (!is_in_batch) permit.tasks.push_back(dependency.id);
+      }
     }
-    return {};
+    return permit;
   }
 
-  static Result<Permit> by_task(const std::string& id) { return Permit{.task = id}; }
+  static Result<Permit> by_task(const std::string& id) { return Permit{.tasks = {id}}; }
 
   Result<Permit> by_filter(Filter& filter) const {
     if (auto fine = permit(caller_, filter.queue, filter.user); !fine) {
@@ -139,13 +153,18 @@ class Narrowing {
     return Permit{};
   }
 
+  // A user with a colon in its name could be taken for another one's key.
   Result<Permit> by_key(const std::string& key) const {
-    const auto begins = [&](const std::string& name) { return key.starts_with(name + ":"); };
-    const bool is_own = (caller_.user.empty() || begins(caller_.user)) &&
-                        (caller_.queues.empty() || !caller_.user.empty() ||
-                         std::ranges::any_of(caller_.queues, begins));
+    const auto is_of = [&](std::string_view kind, const std::string& name) {
+      return key.starts_with(fmt::format("{}:{}:", kind, name));
+    };
+    const bool is_own =
+        caller_.user.empty()
+            ? std::ranges::any_of(caller_.queues,
+                                  [&](const auto& queue) { return is_of("queue", queue); })
+            : caller_.user.find(':') == std::string::npos && is_of("user", caller_.user);
     if (is_own) return Permit{};
-    return forbidden("use keys that do not begin with its user or one of its queues and a colon");
+    return forbidden("use keys that do not begin with user:USER: (queue:QUEUE: if it has no user)");
   }
 
   const Caller& caller_;
@@ -181,6 +200,7 @@ void conceal(const Caller& caller, Reply& reply) {
     std::erase_if(list->queues, [&](const QueueInfo& info) {
       return std::ranges::find(caller.queues, info.queue) == caller.queues.end();
     });
+    list->next_cursor.reset();
   } else if (auto* graph = std::get_if<GraphReply>(&reply)) {
     const auto hidden = [&](const GraphNode& node) {
       return !caller.may_see(node.queue, node.user);

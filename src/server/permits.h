@@ -1,8 +1,8 @@
 // What a token that is limited to queues or to a user may ask, and what it is told.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "model/operations.h"
 #include "server/caller.h"
@@ -11,7 +11,8 @@ namespace retsu::server {
 
 // What is still to be done before the command may be asked.
 struct Permit {
-  std::optional<std::string> task;  // must be one that the caller may see, or it is `not_found`
+  std::vector<std::string> tasks = {};  // must be there, and be such that the caller may see them
+  ErrorCode hidden = ErrorCode::kNotFound;  // the refusal otherwise
 };
 
 // Narrows the command to what the caller may see (a list without a queue gets the caller's, a push

@@ -29,6 +29,7 @@ Status check_origin(const HttpRequest& request) {
 // Nor may one whose name was made to lead here. Names that only this machine gives are fine.
 Status check_host(const HttpRequest& request) {
   const std::string_view name = without_port(request.host);
+  if (name.empty()) return refuse(ErrorCode::kInvalid, "the header Host has no name");
   const bool is_address =
       name.front() == '[' || name.find_first_not_of("0123456789.") == std::string_view::npos;
   if (is_address || name == "localhost") return {};
@@ -44,7 +45,7 @@ Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) 
   exchange->on_answer = [this](const HttpResponse& response) { count(response); };
   if (request.host.empty()) return refuse(ErrorCode::kInvalid, "the header Host is missing");
   if (auto fine = check_origin(request); !fine) return tl::unexpected(fine.error());
-  auto match = router_.find(request.method, request.path());
+  auto match = router_.find(request.method == "HEAD" ? "GET" : request.method, request.path());
   if (!match) return tl::unexpected(std::move(match.error()));
   exchange->route = match->route;
   exchange->path_fields = std::move(match->fields);
@@ -54,6 +55,11 @@ Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) 
   if (!reader) return tl::unexpected(std::move(reader.error()));
   exchange->body_reader = *std::move(reader);
   return exchange->body_reader ? SIZE_MAX : match->route->body_limit;
+}
+
+bool QueueSite::knows(const Caller& caller) const {
+  if (tokens_ == nullptr || tokens_->is_open()) return true;
+  return tokens_->is_valid(caller.name);
 }
 
 void QueueSite::count(const HttpResponse& response) {

@@ -17,6 +17,7 @@ class QueueSite final : public Site {
 
   Router& router() { return router_; }
   Counters& counters() { return counters_; }
+  [[nodiscard]] bool knows(const Caller& caller) const;  // still
 
   Result<std::size_t> admit(const std::shared_ptr<Exchange>& exchange) override;
   void serve(const std::shared_ptr<Exchange>& exchange) override;

@@ -28,6 +28,12 @@ class RequestParser::Parser final : public http::basic_parser<true> {
     this->body_limit(boost::none);
   }
 
+  // The shortest rest of a body without chunks is `0 CRLF CRLF`. The parser does not stand being
+  // shown less of it twice.
+  [[nodiscard]] bool needs_more_than(std::size_t bytes) const {
+    return is_header_done() && !is_done() && chunked() && !has_chunk_ && bytes < 5;
+  }
+
   HttpRequest request;
   BodySink sink;
   std::optional<Error> refusal;  // ours, not the grammar's
@@ -73,7 +79,7 @@ class RequestParser::Parser final : public http::basic_parser<true> {
          : void(request.body.append(bytes.data(), bytes.size()));
     return bytes.size();
   }
-  void on_chunk_header_impl(std::uint64_t, View, error_code&) override {}
+  void on_chunk_header_impl(std::uint64_t, View, error_code&) override { has_chunk_ = true; }
   std::size_t on_chunk_body_impl(std::uint64_t, View bytes, error_code& code) override {
     return on_body_impl(bytes, code);
   }
@@ -81,6 +87,7 @@ class RequestParser::Parser final : public http::basic_parser<true> {
   void on_response_impl(int, View, int, error_code&) override {}
 
   const std::size_t header_limit_;
+  bool has_chunk_ = false;
   bool is_current_ = true;  // HTTP/1.1; a client of 1.0 gets one answer
 };
 
@@ -91,6 +98,7 @@ RequestParser& RequestParser::operator=(RequestParser&& other) noexcept = defaul
 RequestParser::~RequestParser() = default;
 
 Result<std::size_t> RequestParser::take(std::string_view bytes) {
+  if (parser_->needs_more_than(bytes.size())) return 0;
   error_code code;
   const std::size_t taken = parser_->put(boost::asio::buffer(bytes.data(), bytes.size()), code);
   if (code && code != http::error::need_more) return tl::unexpected(parser_->error_of(code));

@@ -52,15 +52,16 @@ class Server::Body {
       : settings_(std::move(settings)),
         audit_(settings_.audit_log, loop_),
         site_(settings_.tokens) {
-    const Doors doors{broker, loop_, audit_};
+    const Doors doors{broker, *loop_, audit_};
     add_operations(site_.router(), doors);
     add_metrics(site_.router(), doors, site_.counters(), settings_.more_metrics);
     if (settings_.tokens != nullptr) {
       add_tokens(site_.router(), *settings_.tokens, audit_);
       ticks_.push_back([this] { (void)settings_.tokens->reload(); });
     }
-    ticks_.push_back(add_events(site_.router(), broker, loop_));
-    add_health(site_.router(), broker, loop_);
+    ticks_.push_back(add_events(site_.router(), broker, loop_,
+                                [this](const Caller& caller) { return site_.knows(caller); }));
+    add_health(site_.router(), broker, *loop_);
     if (settings_.move_clock) add_clock(site_.router(), loop_, settings_.move_clock);
     add_openapi(site_.router());
   }
@@ -153,6 +154,7 @@ class Server::Body {
   void open(tcp::socket socket) {
     const bool is_full = connections_.size() >= settings_.connections;
     if (connections_.size() >= settings_.connections + kTurnedAway) return;
+    if (is_full && is_encrypted()) return;  // a word with it would cost a handshake
     error_code code;
     socket.set_option(tcp::no_delay(true), code);
     const tcp::endpoint peer = socket.remote_endpoint(code);
@@ -172,7 +174,7 @@ class Server::Body {
     ++counters.connections;
     counters.turned_away += is_full ? 1 : 0;
     counters.open_connections = connections_.size();
-    if (is_full && !is_encrypted()) {
+    if (is_full) {
       return connection->turn_away(
           {ErrorCode::kUnavailable, "too many connections", "", Millis(1'000)});
     }

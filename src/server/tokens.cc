@@ -151,6 +151,12 @@ Result<Caller> Tokens::caller_of(std::string_view authorization) const {
   return Caller{found->info.id, found->info.scopes, found->info.queues, found->info.user};
 }
 
+bool Tokens::is_valid(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(
+      kept_, [&](const Kept& kept) { return kept.info.id == id && !kept.info.revoked_at; });
+}
+
 std::vector<TokenInfo> Tokens::list() const {
   const std::lock_guard lock(mutex_);
   std::vector<TokenInfo> infos;

@@ -64,6 +64,8 @@ class Tokens {
   // Whose it is. Refused with `unauthorized`.
   [[nodiscard]] Result<Caller> caller_of(std::string_view authorization) const;
 
+  [[nodiscard]] bool is_valid(const std::string& id) const;
+
   Result<CreatedToken> create(const NewToken& token, TimePoint now);
   Result<TokenInfo> revoke(const std::string& id, TimePoint now);  // again: nothing changes
   [[nodiscard]] std::vector<TokenInfo> list() const;

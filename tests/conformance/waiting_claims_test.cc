@@ -48,6 +48,30 @@ TEST_P(WaitingClaims, AreWokenByATimer) {
   EXPECT_EQ(ids_in(answer), Ids{"a"});
 }
 
+TEST_P(WaitingClaims, AreWokenWhenPaceAllowsWhatWasPushedMeanwhile) {
+  put_queue("default", {.interval_ms = 1'000});
+  push({.id = "a"});
+  run("a");
+  Answer answer = wait_for_work();
+  push({.id = "b"});
+  advance(999ms);
+  EXPECT_EQ(answer.wait_for(0s), std::future_status::timeout);
+  advance(1ms);
+  EXPECT_EQ(ids_in(answer), Ids{"b"});
+}
+
+TEST_P(WaitingClaims, ShareARateInTheOrderOfTheirComing) {
+  put_queue("default", {.rate = Rate{.limit = 1, .per_ms = 1'000, .burst = 1}});
+  Answer first = wait_for_work({.users = {"nobody", "anonymous"}});
+  Answer second = wait_for_work();
+  push({.id = "a"});
+  push({.id = "b"});
+  EXPECT_EQ(ids_in(first), Ids{"a"});
+  EXPECT_EQ(second.wait_for(0s), std::future_status::timeout);
+  advance(1s);
+  EXPECT_EQ(ids_in(second), Ids{"b"});
+}
+
 TEST_P(WaitingClaims, AreWokenByAFinishedDependency) {
   push({.id = "a", .queue = "first"});
   push({.id = "b", .depends_on = {{"a"}}});

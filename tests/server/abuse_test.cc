@@ -165,6 +165,44 @@ TEST_F(Abuse, ATaskClaimedForSomebodyWhoHasGoneComesBack) {
   EXPECT_THAT(claimed.body, HasSubstr(R"("id":"a")"));
 }
 
+// The one that says it wants no more answers waits all the same.
+TEST_F(Abuse, ATaskIsNotGivenToSomebodyWhoWaitedAndHasGone) {
+  {
+    RawClient gone = connect();
+    gone.send(request("POST", "/v1/claims", R"({"wait_ms":60000})", "Connection: close\r\n"));
+    std::this_thread::sleep_for(200ms);
+  }
+  std::this_thread::sleep_for(200ms);
+  post("/v1/tasks", R"({"id":"a"})");
+  EXPECT_THAT(post("/v1/claims", "{}").body, HasSubstr(R"("id":"a")"));
+}
+
+TEST_F(Abuse, AClaimThatArrivedStaysThoughTheConnectionEndsLater) {
+  for (int i = 0; i < 20; ++i) {
+    call(queue_, Push{.tasks = std::vector<NewTask>(
+                          10, NewTask{.queue = "large",
+                                      .payload = Json('"' + std::string(100'000, 'x') + '"')})});
+  }
+  post("/v1/tasks", R"({"id":"a"})");
+  {
+    RawClient rude(port(), 4'096);
+    rude.send(request("POST", "/v1/claims", "{}") + request("GET", "/v1/tasks?limit=200"));
+    EXPECT_THAT(rude.receive_some(), HasSubstr(R"("id":"a")"));
+  }
+  std::this_thread::sleep_for(300ms);
+  EXPECT_THAT(get("/v1/tasks/a").body, HasSubstr("STARTED"));
+}
+
+TEST_F(Abuse, AHeaderInManyPiecesHasItsLimitToo) {
+  RawClient rude = connect();
+  rude.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nA");
+  for (int i = 0; i < 20'000 && rude.send(": b\r\nA"); ++i) {
+    if (i % 50 == 0) std::this_thread::sleep_for(100us);
+  }
+  rude.send(": b\r\n\r\n");
+  EXPECT_THAT(rude.receive_all(), testing::AnyOf(StartsWith("HTTP/1.1 413"), IsEmpty()));
+}
+
 struct Nonsense {
   std::string_view name;
   std::string bytes;
@@ -189,7 +227,7 @@ TEST_F(Abuse, NonsenseIsRefusedAndTheConnectionClosed) {
       {"a negative length", head + "Content-Length: -2\r\n\r\n{}", "HTTP/1.1 400"},
       {"a length beyond all", head + "Content-Length: 99999999999999999999999\r\n\r\n",
        "HTTP/1.1 400"},
-      {"a bad chunk", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 400"},
+      {"a bad chunk", head + "Transfer-Encoding: chunked\r\n\r\nzzz\r\n", "HTTP/1.1 400"},
       {"a folded line", head + "Idempotency-Key: a\r\n b\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1"},
       {"a name with a space", head + "Content Length: 2\r\n\r\n{}", "HTTP/1.1 400"},
       {"two hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "HTTP/1.1 400"},

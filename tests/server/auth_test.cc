@@ -170,6 +170,53 @@ TEST_F(Auth, ATokenOfAQueueSeesNothingOfOthers) {
   EXPECT_THAT(ask_as(all, "GET", "/v1/tasks/o").body, HasSubstr("QUEUED"));
 }
 
+TEST_F(Auth, ATokenThatIsLimitedReadsNoResultsOfOthersThroughDependencies) {
+  const std::string all = token({.scopes = {Scope::kAdmin}});
+  const std::string ann = token({.scopes = {Scope::kPush, Scope::kWork}, .user = "ann"});
+  ask_as(all, "POST", "/v1/tasks", R"({"id":"bobs","user":"bob","unique_key":"k"})");
+  ask_as(all, "POST", "/v1/claims", R"({"claim_id":"c"})");
+  ask_as(all, "POST", "/v1/claims/c/settle",
+         R"({"results":[{"id":"bobs","outcome":"finish","result":"secret"}]})");
+  for (const char* body : {R"({"id":"x","depends_on":["bobs"]})",
+                           R"({"id":"x","depends_on":["later"],"allow_missing":true})",
+                           R"({"tasks":[{"id":"x"},{"id":"y","depends_on":["x","bobs"]}]})"}) {
+    EXPECT_EQ(ask_as(ann, "POST", "/v1/tasks", body).status, 422) << body;
+  }
+  EXPECT_EQ(
+      ask_as(ann, "POST", "/v1/tasks", R"({"tasks":[{"id":"x"},{"id":"y","depends_on":["x"]}]})")
+          .status,
+      201);
+  EXPECT_EQ(ask_as(ann, "POST", "/v1/tasks", R"({"id":"z","depends_on":["x"]})").status, 201);
+  ask_as(ann, "POST", "/v1/claims", R"({"claim_id":"d"})");
+  EXPECT_EQ(
+      ask_as(ann, "POST", "/v1/claims/d/settle",
+             R"({"results":[{"id":"x","outcome":"await","children":[{"depends_on":["bobs"]}]}]})")
+          .status,
+      422);
+  // A key that somebody else holds is another key.
+  EXPECT_THAT(ask_as(ann, "POST", "/v1/tasks", R"({"unique_key":"k"})").body,
+              HasSubstr(R"("created":true)"));
+  EXPECT_EQ(ask_as(ann, "PUT", "/v1/xcom/user:ann:k", R"({"value":1})").status, 200);
+  EXPECT_EQ(ask_as(ann, "PUT", "/v1/xcom/user:annb:k", R"({"value":1})").status, 403);
+  EXPECT_EQ(ask("POST", "/v1/tasks", "{\"depends_on\":[\"bobs\"]}\n",
+                {{"Authorization", "Bearer " + ann}, {"Content-Type", "application/x-ndjson"}})
+                .status,
+            403);
+}
+
+TEST_F(Auth, AStreamOfEventsEndsWithItsToken) {
+  const auto created = tokens_->create({.scopes = {Scope::kRead}}, TimePoint());
+  RawClient client = connect();
+  client.send(request("GET", "/v1/events", "", "Authorization: Bearer " + created->token + "\r\n"));
+  EXPECT_THAT(client.receive_some(), StartsWith("HTTP/1.1 200"));
+  ASSERT_TRUE(tokens_->revoke(created->info.id, TimePoint()));
+  std::string rest;
+  for (int i = 0; i < 50 && rest.find("0\r\n\r\n") == std::string::npos; ++i) {
+    rest += client.receive_some(std::chrono::milliseconds(200));
+  }
+  EXPECT_THAT(rest, HasSubstr("0\r\n\r\n"));
+}
+
 TEST_F(Auth, AClaimOfATokenThatIsLimitedIsItsOwn) {
   const std::string ann = token({.scopes = {Scope::kWork, Scope::kPush}, .user = "ann"});
   const std::string bob = token({.scopes = {Scope::kWork}, .user = "bob"});

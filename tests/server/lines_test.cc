@@ -81,8 +81,12 @@ TEST_F(Lines, MayBePushedInPart) {
 TEST_F(Lines, WithAKeyHaveOneEffect) {
   std::string lines;
   for (int i = 0; i < 2'100; ++i) lines += "{\"payload\":1}\n";
-  EXPECT_EQ(created_in(push(lines, "k")), 2'100U);
-  EXPECT_EQ(created_in(push(lines, "k")), 0U);
+  const HttpAnswer first = push(lines, "k");
+  EXPECT_EQ(created_in(first), 2'100U);
+  EXPECT_EQ(push(lines, "k").body, first.body);
+  EXPECT_EQ(stored(), 2'100);
+  EXPECT_EQ(push("{\"payload\":0}\n" + lines, "k").status, 409);
+  EXPECT_EQ(push(lines, "a b").status, 400);
   EXPECT_EQ(stored(), 2'100);
   EXPECT_EQ(created_in(push(lines, "another")), 2'100U);
 }

@@ -45,6 +45,72 @@ TEST_F(Requests, ABodyMayComeInChunks) {
   EXPECT_THAT(one.receive_answer(), AllOf(StartsWith("HTTP/1.1 201"), HasSubstr(R"("id":"a")")));
 }
 
+TEST_F(Requests, MayComeByteByByte) {
+  const std::string head = "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\n";
+  const std::pair<std::string, std::string> table[] = {
+      {head + "Content-Length: 10\r\n\r\n{\"id\":\"a\"}", "HTTP/1.1 201"},
+      {head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", "HTTP/1.1 201"},
+      {head + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1;x=y\r\n}\r\n0\r\nTrailer: x\r\n\r\n",
+       "HTTP/1.1 201"},
+      {head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP/1.1 400"},
+      {head + "Transfer-Encoding: chunked\r\n\r\n000\r\n\r\n", "HTTP/1.1 400"},
+      {"POST /nowhere HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+       "HTTP/1.1 404"},
+  };
+  for (const auto& [bytes, answer] : table) {
+    RawClient one = connect();
+    for (const char c : bytes) {
+      one.send(std::string(1, c));
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    EXPECT_THAT(one.receive_answer(), StartsWith(answer)) << bytes;
+    EXPECT_THAT(one.ask(request("GET", "/healthz")), StartsWith("HTTP/1.1 200")) << bytes;
+  }
+}
+
+TEST_F(Requests, ABodyOfNoChunksThatStopsHalfwayDisturbsNobody) {
+  RawClient half = connect();
+  half.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n");
+  EXPECT_EQ(get("/healthz").status, 200);
+  half.end_sending();
+  half.receive_all();
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
+TEST_F(Requests, ThatAskForTheHeadGetNoBody) {
+  RawClient one = connect();
+  one.send("HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + request("GET", "/v1/stats"));
+  std::string both = one.receive_some();
+  while (both.find("draining") == std::string::npos) both += one.receive_some();
+  EXPECT_THAT(
+      both, AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Content-Length: 15\r\n\r\nHTTP/1.1 200")));
+}
+
+TEST_F(Requests, DoNotOvertakeEachOther) {
+  RawClient one = connect();
+  for (int i = 0; i < 20; ++i) {
+    one.send(request("PUT", "/v1/xcom/k", "{\"value\":\"" + std::string(200'000, 'x') + "\"}") +
+             request("DELETE", "/v1/xcom/k") + request("GET", "/v1/xcom/k"));
+    EXPECT_THAT(one.receive_answer(), StartsWith("HTTP/1.1 200"));
+    EXPECT_THAT(one.receive_answer(), HasSubstr(R"({"removed":1})"));
+    EXPECT_THAT(one.receive_answer(), StartsWith("HTTP/1.1 404"));
+  }
+}
+
+TEST_F(Requests, ToAHostWithoutANameAreRefused) {
+  for (const char* host : {":80", "", "[", "a b"}) {
+    RawClient one = connect();
+    const std::string answer =
+        one.ask(fmt::format("GET /v1/stats HTTP/1.1\r\nHost: {}\r\n\r\n", host));
+    EXPECT_THAT(answer, testing::AnyOf(StartsWith("HTTP/1.1 400"), StartsWith("HTTP/1.1 403"),
+                                       StartsWith("HTTP/1.1 200")))
+        << host;
+    if (host[0] != '[') {
+      EXPECT_THAT(answer, testing::Not(StartsWith("HTTP/1.1 200"))) << host;
+    }
+  }
+}
+
 TEST_F(Requests, ABodyMayBeAskedFor) {
   RawClient one = connect();
   one.send(
