@@ -27,6 +27,7 @@ extern const Suite kBrokerSuite;
 extern const Suite kEmbeddedSuite;
 extern const Suite kReadersSuite;
 extern const Suite kStoreSuite;
+extern const Suite kHttpSuite;
 
 // Seconds that `work` takes.
 double seconds(const std::function<void()>& work);
