@@ -6,6 +6,7 @@
 
 #include "broker/codec.h"
 #include "broker/refusals.h"
+#include "broker/waiting.h"
 #include "engine/nodes.h"
 #include "ingest/idempotency.h"
 #include "ingest/prepare.h"
@@ -19,13 +20,6 @@ using Steady = std::chrono::steady_clock;
 constexpr Millis kKeyAge{72 * kHour};
 constexpr std::size_t kGroupBytes = std::size_t{32} << 20;  // about; one command may have more
 constexpr std::size_t kRowBytes = 100;
-
-// For how long the operation may be answered late; 0: not at all.
-std::int64_t patience(const Command& command) {
-  if (const auto* claim = std::get_if<Claim>(&command)) return claim->wait_ms;
-  if (const auto* get = std::get_if<GetTask>(&command)) return get->wait_ms;
-  return 0;
-}
 
 // Makes the store larger, and can be put off without harm to what is under way.
 bool adds(const Command& command) {
@@ -242,7 +236,7 @@ void EngineBroker::apply(Request request) {
   Result<Reply> reply = engine_->apply(request.command, now());
   if (has_lost_payload()) return refuse(request, payload_lost());
   take_changes();
-  const std::int64_t wait_ms = patience(request.command);
+  const std::int64_t wait_ms = wait_ms_of(request.command);
   if (wait_ms > 0 && is_worth_waiting(reply)) {
     request.until = std::min(request.until, engine_->now() + Millis(wait_ms));
     if (request.until > engine_->now()) return wait(std::move(request), *reply);

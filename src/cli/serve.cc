@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/atomic_file.h"
+#include "base/json.h"
 #include "broker/embedded/embedded_broker.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -103,7 +103,9 @@ std::string program_name() {
 
 void greet(Screen& screen, const std::string& store, const std::string& url) {
   if (screen.json()) {
-    return screen.line(fmt::format(R"({{"url":"{}","store":"{}"}})", url, store));
+    std::string json;
+    append_json(json, std::map<std::string, std::string>{{"store", store}, {"url", url}});
+    return screen.line(json);
   }
   screen.line(fmt::format("{} serves {}", screen.styled(Style::kBold, url), store));
   screen.line("");

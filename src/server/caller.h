@@ -20,9 +20,11 @@ struct Caller {
     return std::ranges::find(scopes, Scope::kAdmin) != scopes.end() ||
            std::ranges::find(scopes, scope) != scopes.end();
   }
+  [[nodiscard]] bool may_use(const std::string& queue) const {
+    return queues.empty() || std::ranges::find(queues, queue) != queues.end();
+  }
   [[nodiscard]] bool may_see(const std::string& queue, const std::string& of_user) const {
-    return (queues.empty() || std::ranges::find(queues, queue) != queues.end()) &&
-           (user.empty() || user == of_user);
+    return may_use(queue) && (user.empty() || user == of_user);
   }
 };
 

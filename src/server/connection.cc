@@ -28,8 +28,7 @@ void Connection::start() {
   });
 }
 
-// ------------------------------------------------------------------------------------------------
-// in
+// -- in
 
 void Connection::read() {
   if (reading_ || closed_ || input_ended_) return;
@@ -187,8 +186,7 @@ bool Connection::may_take() const {
          gathered_.size() + writing_.size() < limits_.unread_bytes;
 }
 
-// -----------------------------------------------------------------------------------------------
-// out
+// -- out
 
 // Answers that are made together are written together.
 void Connection::on_progress() {
@@ -284,11 +282,9 @@ void Connection::close() {
   on_closed_(*this);
 }
 
-// ----------------------------------------------------------------------------------------------
-// time
+// -- time
 
 bool Connection::is_late(Clock::time_point now) const {
-  using std::chrono::milliseconds;
   const auto quiet = now - last_active_;
   if (lingers_) return quiet > limits_.linger_time;
   if (!writing_.empty()) return now - last_written_ > limits_.stalled_time;

@@ -121,9 +121,8 @@ void write_server(MetricsText& to, const Counters& counters) {
 // Asks page by page, then writes.
 class Scrape final : public std::enable_shared_from_this<Scrape> {
  public:
-  Scrape(std::shared_ptr<Exchange> exchange, Doors doors, const Counters& counters,
-         const MoreMetrics& more)
-      : exchange_(std::move(exchange)), doors_(doors), counters_(counters), more_(more) {}
+  Scrape(std::shared_ptr<Exchange> exchange, const Doors& doors, const Counters& counters)
+      : exchange_(std::move(exchange)), doors_(doors), counters_(counters) {}
 
   void start() {
     ask(Stats{}, [self = shared_from_this()](const Reply& reply) {
@@ -159,14 +158,12 @@ class Scrape final : public std::enable_shared_from_this<Scrape> {
     write_queues(text, queues_, stats_.now);
     write_whole(text, stats_);
     write_server(text, counters_);
-    if (more_) more_(text);
     exchange_->respond({.body = text.text(), .content_type = "text/plain; version=0.0.4"});
   }
 
   const std::shared_ptr<Exchange> exchange_;
   const Doors doors_;
   const Counters& counters_;
-  const MoreMetrics& more_;
   StatsReply stats_;
   std::vector<QueueInfo> queues_;
 };
@@ -194,12 +191,11 @@ void MetricsText::value(double value, Labels labels) {
   text_ += fmt::format(" {}\n", value);
 }
 
-void add_metrics(Router& router, const Doors& doors, const Counters& counters, MoreMetrics more) {
-  router.add({.method = "GET",
-              .path = "/metrics",
-              .serve = [doors, &counters, more = std::move(more)](const auto& exchange) {
-                std::make_shared<Scrape>(exchange, doors, counters, more)->start();
-              }});
+void add_metrics(Router& router, const Doors& doors, const Counters& counters) {
+  router.add(
+      {.method = "GET", .path = "/metrics", .serve = [doors, &counters](const auto& exchange) {
+         std::make_shared<Scrape>(exchange, doors, counters)->start();
+       }});
 }
 
 }  // namespace retsu::server

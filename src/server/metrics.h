@@ -3,9 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,8 +39,6 @@ class MetricsText {
   std::string text_;
 };
 
-// `more` adds what only the owner of the server knows.
-using MoreMetrics = std::function<void(MetricsText&)>;
-void add_metrics(Router& router, const Doors& doors, const Counters& counters, MoreMetrics more);
+void add_metrics(Router& router, const Doors& doors, const Counters& counters);
 
 }  // namespace retsu::server

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "broker/codec.h"
+#include "broker/waiting.h"
 #include "server/ndjson_push.h"
 #include "server/permits.h"
 
@@ -14,12 +15,6 @@ namespace {
 constexpr std::size_t kLongBody = 128 << 10;
 
 using SharedExchange = std::shared_ptr<Exchange>;
-
-bool waits(const Command& command) {
-  if (const auto* claim = std::get_if<Claim>(&command)) return claim->wait_ms > 0;
-  if (const auto* get = std::get_if<GetTask>(&command)) return get->wait_ms > 0;
-  return false;
-}
 
 int status_of(const Reply& reply) {
   const auto* pushed = std::get_if<PushReply>(&reply);
@@ -117,7 +112,7 @@ class OperationDoor {
   void submit(const SharedExchange& exchange, Command command, bool is_unnamed) const {
     Context context{.caller = exchange->caller.name,
                     .idempotency_key = idempotency_key_of(exchange->request)};
-    if (waits(command)) context.stop = exchange->stop();
+    if (wait_ms_of(command) > 0) context.stop = exchange->stop();
     std::string told;
     if (operation_.changes && operation_.scope == Scope::kAdmin) told = told_of(command);
     ask(exchange, std::move(command), std::move(context),

@@ -21,8 +21,7 @@ class Narrowing {
  public:
   explicit Narrowing(const Caller& caller) : caller_(caller) {}
 
-  // ------------------------------------------------------------------------------------------
-  // tasks
+  // -- tasks
 
   Result<Permit> operator()(Push& push) const { return own(push.tasks); }
   Result<Permit> operator()(GetTask& op) const { return by_task(op.id); }
@@ -39,12 +38,11 @@ class Narrowing {
   Result<Permit> operator()(RedriveDead& op) const { return by_filter(op.filter); }
   Result<Permit> operator()(PurgeDead& op) const { return by_filter(op.filter); }
 
-  // -----------------------------------------------------------------------------------------
-  // claims
+  // -- claims
 
   Result<Permit> operator()(Claim& claim) const {
     for (const std::string& queue : claim.queues) {
-      if (!may_use(queue)) return forbidden(fmt::format("claim from {}", queue));
+      if (!caller_.may_use(queue)) return forbidden(fmt::format("claim from {}", queue));
     }
     if (!caller_.user.empty()) {
       if (claim.users.empty()) claim.users = {caller_.user};
@@ -70,8 +68,7 @@ class Narrowing {
   Result<Permit> operator()(Extend& op) const { return by_claim(op.claim_id); }
   Result<Permit> operator()(ReleaseClaim& op) const { return by_claim(op.claim_id); }
 
-  // --------------------------------------------------------------------------------- queues,
-  // values
+  // -- queues, values
 
   // All at once: where a page ends would tell of the queues of others.
   Result<Permit> operator()(ListQueues& list) const {
@@ -100,16 +97,11 @@ class Narrowing {
   }
 
  private:
-  [[nodiscard]] bool may_use(const std::string& queue) const {
-    return caller_.queues.empty() ||
-           std::ranges::find(caller_.queues, queue) != caller_.queues.end();
-  }
-
   // What a task waits for is told to whoever runs it, so it must be there to be seen already.
   Result<Permit> own(std::vector<NewTask>& tasks) const {
     Permit permit{.hidden = ErrorCode::kUnknownDependency};
     for (NewTask& task : tasks) {
-      if (!may_use(task.queue)) return forbidden(fmt::format("push to {}", task.queue));
+      if (!caller_.may_use(task.queue)) return forbidden(fmt::format("push to {}", task.queue));
       if (!caller_.user.empty()) {
         if (task.user == kNobody) task.user = caller_.user;
         if (task.user != caller_.user) return forbidden("push for other users");
@@ -137,7 +129,7 @@ class Narrowing {
   // Those of queues are told and changed by whoever may see all of the queue.
   Result<Permit> by_queue(const std::string& queue) const {
     if (!caller_.user.empty()) return forbidden("see other users' work");
-    if (queue.empty() || !may_use(queue)) {
+    if (queue.empty() || !caller_.may_use(queue)) {
       return forbidden(fmt::format("use queues other than {}", fmt::join(caller_.queues, ", ")));
     }
     return Permit{};
@@ -174,9 +166,7 @@ class Narrowing {
 
 Status permit(const Caller& caller, std::string& queue, std::string& user) {
   if (queue.empty() && caller.queues.size() == 1) queue = caller.queues.front();
-  const bool may_use =
-      caller.queues.empty() || std::ranges::find(caller.queues, queue) != caller.queues.end();
-  if (!may_use) {
+  if (!caller.may_use(queue)) {
     return forbidden(fmt::format("see queues other than {}", fmt::join(caller.queues, ", ")));
   }
   if (user.empty()) user = caller.user;
@@ -197,9 +187,7 @@ Result<Permit> permit(const Caller& caller, Command& command) {
 void conceal(const Caller& caller, Reply& reply) {
   if (!caller.is_limited()) return;
   if (auto* list = std::get_if<QueueList>(&reply)) {
-    std::erase_if(list->queues, [&](const QueueInfo& info) {
-      return std::ranges::find(caller.queues, info.queue) == caller.queues.end();
-    });
+    std::erase_if(list->queues, [&](const QueueInfo& info) { return !caller.may_use(info.queue); });
     list->next_cursor.reset();
   } else if (auto* graph = std::get_if<GraphReply>(&reply)) {
     const auto hidden = [&](const GraphNode& node) {

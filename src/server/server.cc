@@ -54,7 +54,7 @@ class Server::Body {
         site_(settings_.tokens) {
     const Doors doors{broker, *loop_, audit_};
     add_operations(site_.router(), doors);
-    add_metrics(site_.router(), doors, site_.counters(), settings_.more_metrics);
+    add_metrics(site_.router(), doors, site_.counters());
     if (settings_.tokens != nullptr) {
       add_tokens(site_.router(), *settings_.tokens, audit_);
       ticks_.push_back([this] { (void)settings_.tokens->reload(); });

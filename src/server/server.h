@@ -7,7 +7,6 @@
 
 #include "broker/broker.h"
 #include "server/connection.h"
-#include "server/metrics.h"
 #include "server/tokens.h"
 
 namespace retsu::server {
@@ -21,7 +20,6 @@ struct ServerSettings {
   std::string tls_key;
   Tokens* tokens = nullptr;  // outlive the server; none: everybody may do everything
   std::string audit_log;     // a file; empty: none
-  MoreMetrics more_metrics;  // called on a thread of the server's
   // Stops the queue's clock at the beginning, and moves it. Opens POST /v1/clock.
   std::function<void(Millis by)> move_clock;
 };

@@ -13,6 +13,7 @@
 #include "broker/codec.h"
 #include "broker/http_form.h"
 #include "broker/refusals.h"
+#include "broker/waiting.h"
 #include "ingest/idempotency.h"
 #include "ingest/validate.h"
 
@@ -25,12 +26,6 @@ using FailureKind = HttpFailure::Kind;
 
 constexpr milliseconds kComeBackAfter{500};
 constexpr auto kBeginPatience = std::chrono::seconds(5);
-
-milliseconds wait_of(const Command& command) {
-  if (const auto* claim = std::get_if<Claim>(&command)) return milliseconds(claim->wait_ms);
-  if (const auto* get = std::get_if<GetTask>(&command)) return milliseconds(get->wait_ms);
-  return milliseconds(0);
-}
 
 template <class T>
 bool can_be_sent(const std::vector<T>& values);
@@ -159,7 +154,7 @@ void RemoteBroker::submit(Command command, Context context, Done done) noexcept 
   if (!call.body.empty()) call.headers.emplace_back("Content-Type", "application/json");
   if (key) call.headers.emplace_back("Idempotency-Key", *key);
   call.once = !operation.repeatable && !key;
-  call.timeout = settings_.patience + wait_of(command);
+  call.timeout = settings_.patience + milliseconds(wait_ms_of(command));
   if (asked->context.deadline != Steady::time_point::max()) {
     call.timeout = std::chrono::ceil<milliseconds>(asked->context.deadline - Steady::now());
   }
