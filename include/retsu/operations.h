@@ -56,19 +56,28 @@ struct FailOptions {
   std::optional<Duration> retry_after = {};  // not before this
 };
 
-enum class Outcome : std::uint8_t { kFinish, kFail, kThrottle, kRelease, kAwait };
+enum class OutcomeKind : std::uint8_t { kFinish, kFail, kThrottle, kRelease, kAwait };
 
-// How one task of a claim ended.
-struct Settlement {
-  std::string id = {};
+// How the work on a task went. The functions below make one.
+struct Outcome {
+  std::string id = {};                     // filled in by a worker
   std::optional<std::int64_t> fence = {};  // none: the one of the claim
-  Outcome outcome = Outcome::kFinish;
+  OutcomeKind kind = OutcomeKind::kFinish;
   Json result = {};
   std::string error = {};
   bool retryable = true;
   std::optional<Duration> retry_after = {};
   std::vector<NewTask> children = {};  // of kAwait
 };
+
+Outcome finish(Json result = {});
+Outcome fail(std::string error, const FailOptions& options = {});
+Outcome release();  // back to the front of its line, no attempt lost
+// The service that the queue calls asks for a pause: as release, and the whole queue holds still.
+Outcome throttle(std::optional<Duration> retry_after = {});
+// The children are pushed and the task is suspended until all of them have ended; then it runs
+// again, with their results as inputs. Costs no attempt.
+Outcome await(std::vector<NewTask> children);
 
 struct Settled {
   std::string id = {};

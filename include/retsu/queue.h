@@ -40,21 +40,18 @@ class Queue {
   // as `stop` is requested.
   Claim claim(const ClaimRequest& request = {}, const std::stop_token& stop = {});
 
-  // Tell how the work on one task went, and answer the state that it is in now. Error `stale_claim`
-  // if it is no longer this claim's: the lease ended, or it was canceled.
+  // Tell how the work on one task went (see Outcome), and answer the state that it is in now. Error
+  // `stale_claim` if it is no longer this claim's: the lease ended, or it was canceled.
   State finish(const ClaimedTask& task, Json result = {});
   State fail(const ClaimedTask& task, std::string error, const FailOptions& options = {});
-  State release(const ClaimedTask& task);  // back to the front of its line, no attempt lost
-  // The service that the queue calls asks for a pause: as release, and the whole queue holds still.
+  State release(const ClaimedTask& task);
   State throttle(const ClaimedTask& task, std::optional<Duration> retry_after = {});
-  // Pushes the children and suspends the task until all of them have ended; then it is claimed
-  // again, with their results as inputs. Costs no attempt.
   State await(const ClaimedTask& task, std::vector<NewTask> children);
 
   // For several tasks of one claim, or for all that it holds, in one call. What went wrong with one
   // task stands in its answer and is not thrown.
-  std::vector<Settled> settle(const Claim& claim, std::vector<Settlement> results);
-  std::vector<Settled> settle_all(const Claim& claim, Outcome outcome);
+  std::vector<Settled> settle(const Claim& claim, std::vector<Outcome> outcomes);
+  std::vector<Settled> settle_all(const Claim& claim, OutcomeKind kind);
 
   // Keeps the claim alive, and tells which of its tasks need no more work.
   Extended extend(const Claim& claim, const ExtendOptions& options = {});
@@ -82,19 +79,21 @@ class Queue {
 
  private:
   friend Queue open(const std::string& where);
+  friend class Worker;
   explicit Queue(std::unique_ptr<Door> door);
   [[nodiscard]] Door& door() const;
-  State settle_one(const ClaimedTask& task, Settlement settlement);
+  State settle_one(const ClaimedTask& task, Outcome outcome);
 
   std::unique_ptr<Door> door_;
 };
 
-// Opens the queue that is kept in a directory, which is made if it is not there; or `memory:`, a
-// new one that is never written anywhere.
+// Opens the queue that is kept in a directory, which is made if it is not there; that of a server,
+// `http://host:7380` or `https://…`, with the token in the environment variable RETSU_TOKEN; or
+// `memory:`, a new one that is never written anywhere. A server is first asked with the first call.
 //
 // Error `conflict`: another handle, in this program or another one, has the directory open.
 // `unavailable`: it cannot be read or written, is damaged, or is from a later version; and, in this
-// version, `redis://…` and `http://…`. `invalid`: not the name of a place.
+// version, `redis://…`. `invalid`: not the name of a place.
 Queue open(const std::string& where);
 
 }  // namespace retsu_api

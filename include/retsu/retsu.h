@@ -16,3 +16,4 @@
 #include "retsu/queue.h"
 #include "retsu/task.h"
 #include "retsu/time.h"
+#include "retsu/worker.h"

@@ -22,6 +22,8 @@ class Queue::Door {
   // Asks for the operation of this name, and throws what is refused.
   Answered call(std::string_view operation, std::string_view body, retsu::Context context = {});
 
+  [[nodiscard]] retsu::Broker& broker() const { return *broker_; }
+
   // An id that nobody has.
   std::string new_id() { return ids_.next(now()); }
 

@@ -1,9 +1,11 @@
+#include <cstdlib>
 #include <string>
 
 #include "api/door.h"
 #include "api/tables.h"
 #include "broker/embedded/embedded_broker.h"
 #include "broker/memory/memory_broker.h"
+#include "broker/remote/remote_broker.h"
 #include "retsu/queue.h"
 
 namespace retsu_api {
@@ -33,10 +35,15 @@ std::string scheme_of(const std::string& where) {
 std::unique_ptr<retsu::Broker> open_broker(const std::string& where) {
   if (where == "memory:") return open_memory();
   const std::string scheme = scheme_of(where);
-  if (scheme == "redis" || scheme == "http" || scheme == "https") {
+  if (scheme == "http" || scheme == "https") {
+    const char* const token = std::getenv("RETSU_TOKEN");
+    return std::make_unique<retsu::RemoteBroker>(
+        retsu::RemoteSettings{.url = where, .token = token == nullptr ? "" : token});
+  }
+  if (scheme == "redis") {
     throw Error("unavailable", "queues at " + scheme +
-                                   "://… are not built into this version: name a directory, or "
-                                   "\"memory:\"");
+                                   "://… are not built into this version: name a directory, "
+                                   "a server, or \"memory:\"");
   }
   if (where.empty() || !scheme.empty()) {
     throw Error("invalid", "\"" + where + "\" is not the name of a directory");

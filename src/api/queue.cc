@@ -8,20 +8,6 @@
 namespace retsu_api {
 namespace {
 
-template <class Body>
-std::string to_text(const Body& body) {
-  std::string text;
-  retsu::append_json(text, body);
-  return text;
-}
-
-template <class Answer>
-Answer from_text(const std::string& text) {
-  auto answer = retsu::from_json<Answer>(text, {.skip_unknown = true});
-  if (!answer) throw Error("invalid", "the answer cannot be read: " + answer.error().message);
-  return *std::move(answer);
-}
-
 // For operations on one task.
 std::string of_id(const std::string& id) { return Json::object({{"id", id}}).text(); }
 std::string of_queue(const std::string& queue) { return Json::object({{"queue", queue}}).text(); }
@@ -79,11 +65,11 @@ Claim Queue::claim(const ClaimRequest& request, const std::stop_token& stop) {
   return claim;
 }
 
-State Queue::settle_one(const ClaimedTask& task, Settlement settlement) {
-  settlement.id = task.id;
-  settlement.fence = task.fence;
+State Queue::settle_one(const ClaimedTask& task, Outcome outcome) {
+  outcome.id = task.id;
+  outcome.fence = task.fence;
   SettleBody body{task.claim_id, {}, {}};
-  body.results.push_back(std::move(settlement));
+  body.results.push_back(std::move(outcome));
   const auto answer = from_text<SettleAnswer>(door().call("settle", to_text(body)).body);
   const Settled& settled = answer.results.at(0);
   if (settled.error) throw *settled.error;
@@ -91,35 +77,26 @@ State Queue::settle_one(const ClaimedTask& task, Settlement settlement) {
 }
 
 State Queue::finish(const ClaimedTask& task, Json result) {
-  return settle_one(task, {.outcome = Outcome::kFinish, .result = std::move(result)});
+  return settle_one(task, retsu_api::finish(std::move(result)));
 }
-
 State Queue::fail(const ClaimedTask& task, std::string error, const FailOptions& options) {
-  return settle_one(task, {.outcome = Outcome::kFail,
-                           .error = std::move(error),
-                           .retryable = options.retryable,
-                           .retry_after = options.retry_after});
+  return settle_one(task, retsu_api::fail(std::move(error), options));
 }
-
-State Queue::release(const ClaimedTask& task) {
-  return settle_one(task, {.outcome = Outcome::kRelease});
-}
-
+State Queue::release(const ClaimedTask& task) { return settle_one(task, retsu_api::release()); }
 State Queue::throttle(const ClaimedTask& task, std::optional<Duration> retry_after) {
-  return settle_one(task, {.outcome = Outcome::kThrottle, .retry_after = retry_after});
+  return settle_one(task, retsu_api::throttle(retry_after));
 }
-
 State Queue::await(const ClaimedTask& task, std::vector<NewTask> children) {
-  return settle_one(task, {.outcome = Outcome::kAwait, .children = std::move(children)});
+  return settle_one(task, retsu_api::await(std::move(children)));
 }
 
-std::vector<Settled> Queue::settle(const Claim& claim, std::vector<Settlement> results) {
-  const SettleBody body{claim.claim_id, std::move(results), {}};
+std::vector<Settled> Queue::settle(const Claim& claim, std::vector<Outcome> outcomes) {
+  const SettleBody body{claim.claim_id, std::move(outcomes), {}};
   return from_text<SettleAnswer>(door().call("settle", to_text(body)).body).results;
 }
 
-std::vector<Settled> Queue::settle_all(const Claim& claim, Outcome outcome) {
-  const SettleBody body{claim.claim_id, {}, outcome};
+std::vector<Settled> Queue::settle_all(const Claim& claim, OutcomeKind kind) {
+  const SettleBody body{claim.claim_id, {}, kind};
   return from_text<SettleAnswer>(door().call("settle", to_text(body)).body).results;
 }
 

@@ -63,8 +63,8 @@ constexpr auto names_of(std::type_identity<Placement>) {
 constexpr auto names_of(std::type_identity<RetryKind>) {
   return names_as_in<RetryKind, retsu::RetryKind>();
 }
-constexpr auto names_of(std::type_identity<Outcome>) {
-  return names_as_in<Outcome, retsu::Outcome>();
+constexpr auto names_of(std::type_identity<OutcomeKind>) {
+  return names_as_in<OutcomeKind, retsu::Outcome>();
 }
 
 // Policies.
@@ -236,20 +236,20 @@ constexpr auto fields_of(std::type_identity<Claim>) {
               Field{"lease_until", &Claim::lease_until}, Field{"remaining", &Claim::remaining},
               Field{"next_at", &Claim::next_at}};
 }
-constexpr auto fields_of(std::type_identity<Settlement>) {
-  return List{Field{"id", &Settlement::id, kRequired},
-              Field{"fence", &Settlement::fence},
-              Field{"outcome", &Settlement::outcome, kRequired},
-              Field{"result", &Settlement::result},
-              Field{"error", &Settlement::error},
-              Field{"retryable", &Settlement::retryable},
-              Field{"retry_after_ms", &Settlement::retry_after},
-              Field{"children", &Settlement::children}};
+constexpr auto fields_of(std::type_identity<Outcome>) {
+  return List{Field{"id", &Outcome::id, kRequired},
+              Field{"fence", &Outcome::fence},
+              Field{"outcome", &Outcome::kind, kRequired},
+              Field{"result", &Outcome::result},
+              Field{"error", &Outcome::error},
+              Field{"retryable", &Outcome::retryable},
+              Field{"retry_after_ms", &Outcome::retry_after},
+              Field{"children", &Outcome::children}};
 }
 struct SettleBody {
   std::string claim_id;
-  std::vector<Settlement> results;
-  std::optional<Outcome> all;
+  std::vector<Outcome> results;
+  std::optional<OutcomeKind> all;
 };
 constexpr auto fields_of(std::type_identity<SettleBody>) {
   return List{Field{"claim_id", &SettleBody::claim_id, kRequired},
@@ -300,6 +300,20 @@ constexpr auto fields_of(std::type_identity<Stats>) {
               Field{"edges", &Stats::edges},
               Field{"remembered_ids", &Stats::remembered_ids},
               Field{"idempotency_keys", &Stats::idempotency_keys}};
+}
+
+template <class Body>
+std::string to_text(const Body& body) {
+  std::string text;
+  retsu::append_json(text, body);
+  return text;
+}
+
+template <class Answer>
+Answer from_text(std::string_view text) {
+  auto answer = retsu::from_json<Answer>(text, {.skip_unknown = true});
+  if (!answer) throw Error("invalid", "the answer cannot be read: " + answer.error().message);
+  return *std::move(answer);
 }
 
 }  // namespace retsu_api

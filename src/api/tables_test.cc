@@ -52,7 +52,7 @@ TEST(PublicStructs, HaveAllFieldsOfTheLibrarysOwn) {
   EXPECT_EQ(fields<PushAnswer>(), fields<retsu::PushReply>());
   EXPECT_EQ(fields<ClaimRequest>(), fields<retsu::Claim>());
   EXPECT_EQ(fields<Claim>(), fields<retsu::ClaimReply>());
-  EXPECT_EQ(fields<Settlement>(), fields<retsu::SettleOne>());
+  EXPECT_EQ(fields<Outcome>(), fields<retsu::SettleOne>());
   EXPECT_EQ(fields<SettleBody>(), fields<retsu::Settle>());
   EXPECT_EQ(fields<Settled>(), fields<retsu::Settled>());
   EXPECT_EQ(fields<SettleAnswer>(), fields<retsu::SettleReply>());
@@ -95,11 +95,11 @@ TEST(PublicStructs, EnumsMeanWhatTheLibrarysMean) {
   EXPECT_EQ(retsu::name_of(Placement::kFront), "front");
   EXPECT_EQ(retsu::name_of(RetryKind::kExponential), "exponential");
   EXPECT_EQ(retsu::name_of(RetryKind::kFixed), "fixed");
-  EXPECT_EQ(retsu::name_of(Outcome::kFinish), "finish");
-  EXPECT_EQ(retsu::name_of(Outcome::kFail), "fail");
-  EXPECT_EQ(retsu::name_of(Outcome::kThrottle), "throttle");
-  EXPECT_EQ(retsu::name_of(Outcome::kRelease), "release");
-  EXPECT_EQ(retsu::name_of(Outcome::kAwait), "await");
+  EXPECT_EQ(retsu::name_of(OutcomeKind::kFinish), "finish");
+  EXPECT_EQ(retsu::name_of(OutcomeKind::kFail), "fail");
+  EXPECT_EQ(retsu::name_of(OutcomeKind::kThrottle), "throttle");
+  EXPECT_EQ(retsu::name_of(OutcomeKind::kRelease), "release");
+  EXPECT_EQ(retsu::name_of(OutcomeKind::kAwait), "await");
 }
 
 TEST(PublicStructs, ATaskThatSaysEverythingIsReadAsItWasMeant) {

@@ -43,6 +43,7 @@ struct TaskEvent {
   TimePoint at;
   std::int64_t attempt = 0;
   Reason reason = Reason::kNone;
+  std::optional<std::int64_t> took_ms;  // for how long it was QUEUED or STARTED
 
   bool operator==(const TaskEvent&) const = default;
 };

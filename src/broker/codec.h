@@ -44,7 +44,8 @@ constexpr auto fields_of(std::type_identity<TaskEvent>) {
               Field{"to", &TaskEvent::to, kAlwaysShown},
               Field{"at", &TaskEvent::at},
               Field{"attempt", &TaskEvent::attempt},
-              Field{"reason", &TaskEvent::reason}};
+              Field{"reason", &TaskEvent::reason},
+              Field{"took_ms", &TaskEvent::took_ms}};
 }
 
 }  // namespace retsu

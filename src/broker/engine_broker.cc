@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/wall_clock.h"
 #include "broker/codec.h"
 #include "broker/refusals.h"
 #include "broker/waiting.h"
@@ -51,14 +52,15 @@ TaskEvent event_of(const std::optional<engine::TaskRow>& before,
   event.at = after ? time_of(row, now) : now;
   event.attempt = row.run ? row.run->attempts : 0;
   if (row.run && is_ended(row.state)) event.reason = row.run->reason;
+  if (before && (before->state == State::kQueued || before->state == State::kStarted)) {
+    event.took_ms = std::max(event.at - time_of(*before, now), Millis(0)).count();
+  }
   return event;
 }
 
 }  // namespace
 
-EngineBroker::Clock EngineBroker::system_clock() {
-  return [] { return std::chrono::floor<Millis>(std::chrono::system_clock::now()); };
-}
+EngineBroker::Clock EngineBroker::system_clock() { return wall_clock; }
 
 EngineBroker::EngineBroker(Limits limits, Clock clock, std::unique_ptr<Engine> engine,
                            std::unique_ptr<Keeper> keeper)

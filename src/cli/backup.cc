@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/json_lines.h"
 #include "cli/keep.h"
@@ -54,7 +55,7 @@ Action add_restore(CLI::App& app) {
     if (!directory) return tl::unexpected(directory.error());
     const auto restored = [&] {
       Progress progress("copying");
-      return embedded::restore(options->from, *directory, options->force, now(),
+      return embedded::restore(options->from, *directory, options->force, wall_clock(),
                                shown_by(progress));
     }();
     if (!restored) {

@@ -21,6 +21,10 @@ constexpr CommandRow kCommands[] = {
      "retsu push --queue mail --user ann '{\"to\":\"bob\"}'\n"
      "retsu push --file tasks.ndjson",
      add_push},
+    {"work", kWork, "Run tasks, each by a command or as an HTTP request",
+     "retsu work --queue mail --concurrency 4 -- ./send-mail\n"
+     "retsu work --queue hooks --http",
+     add_work},
     {"claim", kWork, "Take tasks, for a script that runs them",
      "retsu claim --queue mail --max 10 --lease 5m --json", add_claim},
     {"settle", kWork, "Say how the tasks of a claim ended",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/wall_clock.h"
 #include "cli/times.h"
 
 namespace retsu::cli {
@@ -54,8 +55,8 @@ Result<Filter> FilterOptions::read() const {
       {&since, &filter.since}, {&until, &filter.until}};
   for (const auto& [text, time] : times) {
     if (text->empty()) continue;
-    const auto read =
-        read_moment(text == &since ? "--since" : "--until", *text, now(), Direction::kBefore);
+    const auto read = read_moment(text == &since ? "--since" : "--until", *text, wall_clock(),
+                                  Direction::kBefore);
     if (!read) return tl::unexpected(read.error());
     *time = *read;
   }

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/json_lines.h"
@@ -63,7 +64,7 @@ Status read_word(std::string_view option, const std::string& text, Enum& value) 
 }
 
 Status read_times(const Options& options, NewTask& task) {
-  const TimePoint base = now();
+  const TimePoint base = wall_clock();
   if (!options.delay.empty()) {
     const auto delay = read_moment("--delay", options.delay, base, Direction::kAfter);
     if (!delay) return tl::unexpected(delay.error());

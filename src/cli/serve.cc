@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
@@ -9,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 #include "cli/store_server.h"
 #include "server/config.h"
 #include "server/server.h"
@@ -73,15 +73,6 @@ Status set_policies(Broker& broker, const server::Config& config) {
     }
   }
   return {};
-}
-
-// Blocks these signals for all threads that begin from now on, so that one can wait for them.
-sigset_t hold_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
 }
 
 // What to type to run this program from here.

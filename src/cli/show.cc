@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/json_lines.h"
 #include "cli/options.h"
@@ -80,9 +81,9 @@ void show_task(Screen& screen, const Task& task) {
 // Until it has ended, or the time is over. One call waits for five minutes at most.
 Result<Task> wait_for(Session& session, const std::string& id, Millis patience) {
   constexpr Millis kMost{5 * kMinute};
-  const TimePoint end = now() + std::min(patience, Millis(365 * kDay));
+  const TimePoint end = wall_clock() + std::min(patience, Millis(365 * kDay));
   for (;;) {
-    const Millis left = std::clamp(end - now(), Millis(0), kMost);
+    const Millis left = std::clamp(end - wall_clock(), Millis(0), kMost);
     auto task = session.ask(GetTask{.id = id, .wait_ms = left.count()});
     if (!task || is_ended(task->state) || left == Millis(0)) return task;
   }

@@ -5,9 +5,9 @@
 #include <array>
 #include <chrono>
 
-namespace retsu::cli {
+#include "base/wall_clock.h"
 
-TimePoint now() { return std::chrono::floor<Millis>(std::chrono::system_clock::now()); }
+namespace retsu::cli {
 
 Result<Millis> read_duration(std::string_view option, std::string_view text) {
   if (text == "0") return Millis(0);
@@ -56,12 +56,12 @@ std::string age(TimePoint time, TimePoint since) {
 
 std::string shown(const Screen& screen, const std::optional<TimePoint>& time) {
   if (!time) return {};
-  return screen.is_terminal() ? age(*time, now()) : format_time(*time);
+  return screen.is_terminal() ? age(*time, wall_clock()) : format_time(*time);
 }
 
 std::string shown_fully(const std::optional<TimePoint>& time) {
   if (!time) return {};
-  return fmt::format("{} ({})", format_time(*time), age(*time, now()));
+  return fmt::format("{} ({})", format_time(*time), age(*time, wall_clock()));
 }
 
 }  // namespace retsu::cli

@@ -11,8 +11,6 @@
 
 namespace retsu::cli {
 
-TimePoint now();
-
 // These name the option in their errors.
 Result<Millis> read_duration(std::string_view option, std::string_view text);  // 5m, or 0
 Result<TimePoint> read_time(std::string_view option, std::string_view text);

@@ -3,6 +3,7 @@
 
 #include "base/http_client.h"
 #include "base/url.h"
+#include "base/wall_clock.h"
 #include "broker/codec.h"
 #include "broker/embedded/store_files.h"
 #include "cli/commands.h"
@@ -98,7 +99,7 @@ Action add_token_create(CLI::App& app) {
     }
     const auto created =
         ask<CreatedToken>(session, "POST", "/v1/tokens", json_of(token),
-                          [&](Tokens& tokens) { return tokens.create(token, now()); });
+                          [&](Tokens& tokens) { return tokens.create(token, wall_clock()); });
     if (!created) return tl::unexpected(created.error());
     Screen& screen = session.screen();
     if (screen.json()) {
@@ -137,8 +138,9 @@ Action add_token_revoke(CLI::App& app) {
   auto id = std::make_shared<std::string>();
   app.add_option("ID", *id, "As retsu token list shows it")->required();
   return [id](Session& session) -> Result<int> {
-    const auto revoked = ask<TokenInfo>(session, "DELETE", "/v1/tokens/" + percent_encoded(*id), "",
-                                        [&](Tokens& tokens) { return tokens.revoke(*id, now()); });
+    const auto revoked =
+        ask<TokenInfo>(session, "DELETE", "/v1/tokens/" + percent_encoded(*id), "",
+                       [&](Tokens& tokens) { return tokens.revoke(*id, wall_clock()); });
     if (!revoked) return tl::unexpected(revoked.error());
     Screen& screen = session.screen();
     screen.line(screen.json() ? json_of(*revoked) : revoked->id + " is revoked");

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "base/wall_clock.h"
 
 namespace retsu::server {
 namespace {
@@ -56,8 +57,7 @@ void Audit::note(const Exchange& exchange, std::string_view operation, std::stri
   const auto loop = loop_.lock();
   if (path_.empty() || !loop) return;
   std::string line;
-  append_json(line, Entry{std::chrono::floor<Millis>(std::chrono::system_clock::now()),
-                          exchange.caller.name, exchange.peer, std::string(operation),
+  append_json(line, Entry{wall_clock(), exchange.caller.name, exchange.peer, std::string(operation),
                           exchange.request.target, Json(what)});
   line += '\n';
   loop->post_long([path = path_, line = std::move(line)] { append(path, line); });

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/uuid.h"
+#include "base/wall_clock.h"
 
 namespace retsu::server {
 namespace {
@@ -179,7 +180,7 @@ Result<Permit> permit(const Caller& caller, Command& command) {
   // The broker would choose an id that is not the caller's own.
   if (auto* claim = std::get_if<Claim>(&command); claim != nullptr && claim->claim_id.empty()) {
     static UuidSource ids;
-    claim->claim_id = ids.next(std::chrono::floor<Millis>(std::chrono::system_clock::now()));
+    claim->claim_id = ids.next(wall_clock());
   }
   return std::visit(Narrowing(caller), command);
 }

@@ -1,5 +1,6 @@
 #include "server/token_doors.h"
 
+#include "base/wall_clock.h"
 #include "broker/codec.h"
 
 namespace retsu::server {
@@ -11,8 +12,6 @@ struct TokenList {
 constexpr auto fields_of(std::type_identity<TokenList>) {
   return List{Field{"tokens", &TokenList::tokens, kAlwaysShown}};
 }
-
-TimePoint now() { return std::chrono::floor<Millis>(std::chrono::system_clock::now()); }
 
 template <class T>
 std::string json_of(const T& value) {
@@ -46,7 +45,7 @@ void add_tokens(Router& router, Tokens& tokens, Audit& audit) {
               .serve = for_unlimited([&](Exchange& exchange) {
                 auto asked = from_json<NewToken>(exchange.request.body);
                 if (!asked) return exchange.respond(to_response(to_error(asked.error())));
-                const auto created = tokens.create(*asked, now());
+                const auto created = tokens.create(*asked, wall_clock());
                 if (!created) return exchange.respond(to_response(created.error()));
                 audit.note(exchange, "create_token", json_of(created->info));
                 exchange.respond({.status = 201,
@@ -57,7 +56,7 @@ void add_tokens(Router& router, Tokens& tokens, Audit& audit) {
               .path = "/v1/tokens/{id}",
               .scope = Scope::kAdmin,
               .serve = for_unlimited([&](Exchange& exchange) {
-                const auto revoked = tokens.revoke(exchange.path_fields[0].second, now());
+                const auto revoked = tokens.revoke(exchange.path_fields[0].second, wall_clock());
                 if (!revoked) return exchange.respond(to_response(revoked.error()));
                 audit.note(exchange, "revoke_token", json_of(*revoked));
                 exchange.respond({.body = json_of(*revoked)});

@@ -1,3 +1,8 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
 #include "cli/run_program.h"
 
 namespace retsu {
@@ -119,6 +124,60 @@ TEST_F(WorkTest, BadInputOfEachKindChangesNothing) {
     EXPECT_THAT(ran.err, HasSubstr("retsu: "));
   }
   EXPECT_EQ(field("a", "state"), "STARTED");
+}
+
+TEST_F(WorkTest, ACommandRunsEachTask) {
+  done({"push", "--file", "-"},
+       R"({"id":"a","queue":"sums","payload":{"n":1}}
+{"id":"b","queue":"sums","payload":{"n":2}}
+)");
+  const std::string lines =
+      done({"work", "--queue", "sums", "--concurrency", "2", "--until-empty", "--name", "me",
+            "--json", "--", "sh", "-c", "cat; [ $RETSU_TASK_ID = a ] || exit 65"});
+  EXPECT_THAT(lines, HasSubstr(R"({"id":"a","queue":"sums","user":"anonymous","outcome":"finish",)"
+                               R"("state":"FINISHED","took_ms":)"));
+  EXPECT_THAT(lines, HasSubstr(R"("outcome":"fail","state":"FAILED")"));
+  EXPECT_EQ(field("a", "result"), R"({"n":1})");
+  EXPECT_EQ(field("a", "worker"), "me");
+  EXPECT_EQ(field("b", "error"), "exit 65");
+}
+
+TEST_F(WorkTest, ASignalLetsWhatRunsFinishAndASecondOneGivesItBack) {
+  for (const int signals : {1, 2}) {
+    const std::string id = "t" + std::to_string(signals);
+    done({"push", "--id", id});
+    const std::string running = path("running" + id);
+    const std::string line =
+        "touch " + running + "; while [ ! -e " + path("go") + id + " ]; do sleep 0.02; done";
+    const pid_t worker = start({"work", "--", "sh", "-c", line});
+    const auto wait_for = [](auto is_so) {
+      for (int i = 0; i < 1'500 && !is_so(); ++i) ::usleep(20'000);
+      EXPECT_TRUE(is_so());
+    };
+    wait_for([&] { return ::access(running.c_str(), F_OK) == 0; });
+    ::kill(worker, SIGTERM);
+    wait_for([&] { return read(".started_err").find("finishing") != std::string::npos; });
+    signals == 1 ? write("go" + id, "") : void(::kill(worker, SIGTERM));
+    int status = -1;
+    ::waitpid(worker, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(field(id, "state"), signals == 1 ? "FINISHED" : "QUEUED");
+  }
+}
+
+TEST_F(WorkTest, AWorkerThatCannotWorkSaysWhy) {
+  const std::vector<std::vector<std::string>> kinds = {{"work"},
+                                                       {"work", "--http", "--", "true"},
+                                                       {"work", "--concurrency", "0", "--", "true"},
+                                                       {"work", "--lease", "10ms", "--", "true"},
+                                                       {"work", "--grace", "soon", "--", "true"},
+                                                       {"work", "--patience", "-1", "--", "true"},
+                                                       {"work", "--queue", "a b", "--", "true"}};
+  for (const auto& arguments : kinds) {
+    const Ran ran = retsu(arguments);
+    EXPECT_EQ(ran.status, 2) << testing::PrintToString(arguments) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("retsu: "));
+  }
 }
 
 TEST_F(WorkTest, ClaimsAreReleased) {

@@ -102,6 +102,20 @@ TEST_P(Events, CanBeFilteredByQueueUserAndState) {
   EXPECT_EQ(of_state.up_to("c", kFinished).size(), 3U);
 }
 
+TEST_P(Events, TellHowLongATaskWaitedAndRan) {
+  EventLog log(broker());
+  push({.id = "a"});
+  advance(5s);
+  const ClaimReply held = claim();
+  advance(700ms);
+  finish(held, "a");
+  const std::vector<TaskEvent> events = log.up_to("a", kFinished);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0].took_ms, std::nullopt);
+  EXPECT_EQ(events[1].took_ms, 5'000);
+  EXPECT_EQ(events[2].took_ms, 700);
+}
+
 TEST_P(Events, OfARefusalAreNone) {
   EventLog log(broker());
   push({.id = "a"});

@@ -81,8 +81,11 @@ Task ReferenceQueue::view(const TaskRecord& task) const {
 
 void ReferenceQueue::tell(const TaskRecord& task, std::optional<State> from,
                           std::optional<State> to) {
+  std::optional<std::int64_t> took_ms;
+  if (from == State::kQueued) took_ms = (now_ - *task.queued_at).count();
+  if (from == State::kStarted) took_ms = (now_ - *task.started_at).count();
   events_.push_back({++event_numbers_, task.id(), task.queue(), task.user(), from, to, now_,
-                     task.attempts, task.reason});
+                     task.attempts, task.reason, took_ms});
 }
 
 void ReferenceQueue::move(TaskRecord& task, Event event) {

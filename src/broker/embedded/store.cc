@@ -180,10 +180,18 @@ Store::Kept Store::commit(const engine::Changes& group) {
   const auto done = write_journal()
                         .and_then([&] { return fold_.write(); })
                         .and_then([&] { return forget_folded(kForgottenAtOnce); })
-                        .and_then([&] { return connection_->commit.run(); });
+                        .and_then([&] { return timed_commit(); });
   if (!done) return failed(done.error());
   carry_over_log();
   return Kept::kYes;
+}
+
+sqlite::Done Store::timed_commit() {
+  const auto began = std::chrono::steady_clock::now();
+  auto done = connection_->commit.run();
+  const auto took = std::chrono::steady_clock::now() - began;
+  figures_->commits.add(std::chrono::floor<Histogram::Time>(took));
+  return done;
 }
 
 // A failure is none of the group's: it is in the log, and will be carried over later.

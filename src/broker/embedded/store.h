@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/histogram.h"
 #include "base/sqlite.h"
 #include "broker/embedded/fold.h"
 #include "broker/embedded/lock_file.h"
@@ -28,6 +29,7 @@ struct StoreSettings {
 struct StoreFigures {
   std::atomic<std::uint64_t> groups = 0;
   std::atomic<std::uint64_t> journal_bytes = 0;
+  Histogram commits;  // nearly all of it is the sync
 };
 
 // An engine's rows in a directory:
@@ -70,6 +72,7 @@ class Store final : public Keeper {
   [[nodiscard]] sqlite::Done check_pages() const;
   Kept failed(const sqlite::Failure& failure);
   sqlite::Done write_journal();
+  sqlite::Done timed_commit();
   sqlite::Done forget_folded(std::uint64_t most);
   void turn();
   std::chrono::milliseconds tidy(Engine* engine);
