@@ -3,6 +3,7 @@
 #include <retsu/retsu.h>
 
 #include <iostream>
+#include <thread>
 
 namespace {
 
@@ -74,6 +75,30 @@ TEST_F(Page, Working) {
   }
 
   EXPECT_EQ(queue.get_task(id).result, retsu::Json({{"sent", "bob"}}));
+}
+
+TEST_F(Page, AWorker) {
+  const auto send_mail = [](const retsu::Json& mail) { return mail.at("to"); };
+  const std::string id =
+      queue.push({.queue = "mail", .type = "send", .payload = {{"to", "bob"}}}).id;
+  std::stop_source stop;
+
+  retsu::Worker worker{queue, {.queues = {"mail"}, .concurrency = 8}};
+  worker.handle("send", [&](retsu::Run& run) -> retsu::Outcome {
+    try {
+      return retsu::finish({{"sent", send_mail(run.task().payload)}});
+    } catch (const TooManyRequests& error) {
+      return retsu::throttle(error.retry_after);
+    }
+  });
+
+  std::jthread thread([&] {
+    // Until somebody stops it.
+    worker.run(stop.get_token());
+  });
+
+  EXPECT_EQ(queue.get_task(id, 30s).result, retsu::Json({{"sent", "bob"}}));
+  stop.request_stop();
 }
 
 TEST_F(Page, Extending) {

@@ -5,9 +5,9 @@
 
 #include "api/door.h"
 #include "api/tables.h"
+#include "base/utf8.h"
 #include "model/json.h"
 #include "worker/outcomes.h"
-#include "worker/reported_text.h"
 #include "worker/worker.h"
 
 namespace retsu_api {
@@ -74,7 +74,7 @@ void Worker::handle(const std::string& type, Handler handler) {
       outcome.id = inner.task().id;  // which its table requires
       return from_text<retsu::SettleOne>(to_text(outcome));
     } catch (const std::exception& error) {
-      return retsu::worker::failed(retsu::worker::as_utf8(error.what()));
+      return retsu::worker::failed(retsu::as_utf8(error.what()));
     } catch (...) {
       return retsu::worker::failed("the handler threw something that is no exception");
     }

@@ -65,8 +65,10 @@ std::string canonical_json(std::string_view checked) {
   auto document = parser.iterate(padded);
   std::string out;
   simdjson::ondemand::value value;
-  // A text that is a plain value cannot be had as a `value`.
-  if (document.is_scalar()) return std::string(without_space(checked));
+  if (document.is_scalar()) {  // a plain value can be had as a `value` only inside something
+    out = canonical_json('[' + std::string(checked) + ']');
+    return out.substr(1, out.size() - 2);
+  }
   RETSU_CHECK(document.get_value().get(value) == simdjson::SUCCESS);
   write(value, out);
   return out;

@@ -27,6 +27,11 @@ class Histogram {
   [[nodiscard]] std::uint64_t count(std::size_t bucket) const {
     return counts_[bucket].load(std::memory_order_relaxed);
   }
+  [[nodiscard]] std::uint64_t count() const {
+    std::uint64_t all = 0;
+    for (const auto& count : counts_) all += count.load(std::memory_order_relaxed);
+    return all;
+  }
   [[nodiscard]] Time sum() const { return Time(sum_.load(std::memory_order_relaxed)); }
 
  private:

@@ -304,6 +304,23 @@ TEST(JsonMerging, WhatWasNotThereMustBeWhole) {
   EXPECT_FALSE(read_into(R"({"bogus":null})", value));
 }
 
+TEST(JsonWriting, NumbersThatAreTooLargeToBeWholeReadBack) {
+  for (const double number : {1e17, 1e18, 18446744073709551616.0, -1e19, 1e20, 1e21, 1e300}) {
+    std::string text;
+    JsonWriter(text).number(number);
+    const auto again = from_json<double>(text);
+    ASSERT_TRUE(again) << text;
+    EXPECT_EQ(*again, number) << text;
+  }
+}
+
+TEST(CanonicalJson, IsTheSameForEverySpellingOfAValue) {
+  EXPECT_EQ(canonical_json(R"( { "b" : [1, "\u00e9"] , "a" : null } )"),
+            R"({"a":null,"b":[1,"é"]})");
+  EXPECT_EQ(canonical_json(" 2 "), "2");
+  EXPECT_EQ(canonical_json(R"( "\u00e9" )"), R"("é")");
+}
+
 TEST(JsonReading, WorksOnManyThreadsAndAfterHugeTexts) {
   const std::string huge = "[\"" + std::string(3 << 20, 'x') + "\"]";
   std::vector<std::thread> threads;

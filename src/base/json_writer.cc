@@ -49,7 +49,11 @@ void append_escaped(std::string& out, char c) {
 void JsonWriter::number(double value) {
   if (!std::isfinite(value)) return null();
   char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  char* const last = digits + sizeof digits;
+  // The shortest text of a large one may be a whole number, and those must fit into 64 bits.
+  const auto end = std::abs(value) < 1e18
+                       ? std::to_chars(digits, last, value).ptr
+                       : std::to_chars(digits, last, value, std::chars_format::scientific).ptr;
   out_.append(digits, static_cast<std::size_t>(end - digits));
 }
 

@@ -9,7 +9,7 @@
 namespace retsu {
 namespace {
 
-constexpr Millis kLongest = std::chrono::days(1);
+constexpr std::chrono::seconds kLongest = std::chrono::days(1);
 
 }  // namespace
 
@@ -18,14 +18,18 @@ std::optional<Millis> parse_retry_after(std::string_view header, TimePoint now) 
   const char* const end = header.data() + header.size();
   std::int64_t seconds = 0;
   const auto read = std::from_chars(header.data(), end, seconds);
-  if (read.ptr == end && read.ec == std::errc::result_out_of_range) return kLongest;
+  if (read.ptr == end && read.ec == std::errc::result_out_of_range) {
+    return header.front() == '-' ? std::chrono::seconds(0) : kLongest;
+  }
   if (read.ptr == end && read.ec == std::errc()) {
-    const auto most = std::chrono::floor<std::chrono::seconds>(kLongest).count();
-    return Millis(std::clamp<std::int64_t>(seconds, 0, most) * 1'000);
+    return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kLongest.count()));
   }
   const std::time_t date = curl_getdate(std::string(header).c_str(), nullptr);
   if (date < 0) return std::nullopt;
-  return std::clamp(TimePoint(std::chrono::seconds(date)) - now, Millis(0), kLongest);
+  const std::chrono::sys_seconds until{std::chrono::seconds(date)};
+  // libcurl knows years that have too many milliseconds to be counted.
+  if (until - std::chrono::floor<std::chrono::seconds>(now) > kLongest) return kLongest;
+  return std::max(until - now, Millis(0));
 }
 
 }  // namespace retsu

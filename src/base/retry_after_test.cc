@@ -18,10 +18,12 @@ TEST(RetryAfter, IsSecondsOrADate) {
 
 TEST(RetryAfter, IsNeitherBeforeNowNorMoreThanADay) {
   EXPECT_EQ(parse_retry_after("-5", kNow), 0ms);
+  EXPECT_EQ(parse_retry_after("-99999999999999999999999", kNow), 0ms);
   EXPECT_EQ(parse_retry_after("Sun, 15 Nov 2026 00:00:00 GMT", kNow), 0ms);
   EXPECT_EQ(parse_retry_after("99999999999", kNow), 24h);
   EXPECT_EQ(parse_retry_after("99999999999999999999999", kNow), 24h);
   EXPECT_EQ(parse_retry_after("Mon, 16 Nov 2099 00:00:00 GMT", kNow), 24h);
+  EXPECT_EQ(parse_retry_after("16 Nov 999999902", kNow), 24h);
 }
 
 TEST(RetryAfter, ThatCannotBeUnderstoodSaysNothing) {

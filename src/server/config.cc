@@ -11,6 +11,7 @@
 
 #include "ingest/validate.h"
 #include "model/json.h"
+#include "server/alert_rules.h"
 
 namespace retsu::server {
 namespace {
@@ -50,6 +51,14 @@ Status check(const Config& config) {
   if (config.store.empty()) return tl::unexpected(invalid("store: must be a directory"));
   if (auto fine = check_range("http", config.http, std::int64_t{1} << 30); !fine) return fine;
   if (auto fine = check_range("limits", config.limits, std::int64_t{1} << 50); !fine) return fine;
+  if (auto rules = alert_rules(config.alerts.rules); !rules) {
+    rules.error().message = "alerts.rules." + rules.error().message;
+    return tl::unexpected(std::move(rules.error()));
+  }
+  const std::string& webhook = config.alerts.webhook;
+  if (!webhook.empty() && !webhook.starts_with("http://") && !webhook.starts_with("https://")) {
+    return tl::unexpected(invalid("alerts.webhook: must begin with http:// or https://"));
+  }
   for (const auto& [queue, patch] : config.queues) {
     auto valid = validate(PatchQueue{queue, patch}, config.limits);
     if (valid) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/fields.h"
+#include "base/log.h"
 #include "model/error.h"
 #include "model/policy.h"
 #include "server/limit_fields.h"
@@ -35,6 +36,22 @@ constexpr auto fields_of(std::type_identity<HttpConfig>) {
               Field{"stalled_ms", &HttpConfig::stalled_ms}};
 }
 
+struct AlertsConfig {
+  std::string webhook;
+  std::map<std::string, Json> rules;  // patches of the default ones, and others
+};
+constexpr auto fields_of(std::type_identity<AlertsConfig>) {
+  return List{Field{"webhook", &AlertsConfig::webhook}, Field{"rules", &AlertsConfig::rules}};
+}
+
+struct LogConfig {
+  LogForm form = LogForm::kText;
+  bool requests = false;  // a line for each
+};
+constexpr auto fields_of(std::type_identity<LogConfig>) {
+  return List{Field{"form", &LogConfig::form}, Field{"requests", &LogConfig::requests}};
+}
+
 struct Config {
   std::string listen = "127.0.0.1:7380";
   std::string store = "./retsu-data";
@@ -42,11 +59,14 @@ struct Config {
   HttpConfig http;
   Limits limits;
   std::map<std::string, Json> queues;  // patches of their policies
+  AlertsConfig alerts;
+  LogConfig log;
 };
 constexpr auto fields_of(std::type_identity<Config>) {
   return List{Field{"listen", &Config::listen}, Field{"store", &Config::store},
               Field{"tls", &Config::tls},       Field{"http", &Config::http},
-              Field{"limits", &Config::limits}, Field{"queues", &Config::queues}};
+              Field{"limits", &Config::limits}, Field{"queues", &Config::queues},
+              Field{"alerts", &Config::alerts}, Field{"log", &Config::log}};
 }
 
 // Everything is checked, down to the policies of the queues. Refused with `invalid` or

@@ -99,6 +99,35 @@ double resident_bytes() {
   return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
+// Of tasks by queue.
+struct TimesRow {
+  std::string_view name;
+  std::string_view help;
+  Histogram TaskTimes::OfQueue::*times;
+};
+constexpr TimesRow kTimes[] = {
+    {"retsu_task_wait_seconds", "From QUEUED to STARTED", &TaskTimes::OfQueue::waited},
+    {"retsu_task_run_seconds", "From STARTED to the end of the run", &TaskTimes::OfQueue::ran},
+};
+
+void write_times(MetricsText& to, const MetricsSources& sources) {
+  for (const TimesRow& row : kTimes) {
+    to.begin(row.name, Kind::kHistogram, row.help);
+    sources.times.for_each([&](const std::string& queue, const TaskTimes::OfQueue& times) {
+      to.histogram(times.*(row.times), queue);
+    });
+  }
+  to.begin("retsu_retry_failures_total", Kind::kCounter,
+           "Dead letters after more than one attempt");
+  sources.times.for_each([&](const std::string& queue, const TaskTimes::OfQueue& times) {
+    to.value(static_cast<double>(times.retry_failures), {{"queue", queue}});
+  });
+  if (sources.commits == nullptr) return;
+  to.begin("retsu_store_commit_seconds", Kind::kHistogram,
+           "A group committed to the disk; nearly all of it is the sync");
+  to.histogram(*sources.commits);
+}
+
 void write_server(MetricsText& to, const Counters& counters) {
   to.begin("retsu_http_answers_total", Kind::kCounter, "Answers by the class of their status");
   for (std::size_t digit = 1; digit < counters.answers.size(); ++digit) {
@@ -111,6 +140,8 @@ void write_server(MetricsText& to, const Counters& counters) {
   to.value(static_cast<double>(counters.connections));
   to.begin("retsu_http_turned_away_total", Kind::kCounter, "Connections beyond the limit");
   to.value(static_cast<double>(counters.turned_away));
+  to.begin("retsu_idempotent_requests_total", Kind::kCounter, "Requests with an idempotency key");
+  to.value(static_cast<double>(counters.keyed));
   to.begin("retsu_idempotent_replays_total", Kind::kCounter,
            "Answers that an idempotency key had got before");
   to.value(static_cast<double>(counters.replayed));
@@ -121,8 +152,8 @@ void write_server(MetricsText& to, const Counters& counters) {
 // Asks page by page, then writes.
 class Scrape final : public std::enable_shared_from_this<Scrape> {
  public:
-  Scrape(std::shared_ptr<Exchange> exchange, const Doors& doors, const Counters& counters)
-      : exchange_(std::move(exchange)), doors_(doors), counters_(counters) {}
+  Scrape(std::shared_ptr<Exchange> exchange, const Doors& doors, const MetricsSources& sources)
+      : exchange_(std::move(exchange)), doors_(doors), sources_(sources) {}
 
   void start() {
     ask(Stats{}, [self = shared_from_this()](const Reply& reply) {
@@ -157,13 +188,14 @@ class Scrape final : public std::enable_shared_from_this<Scrape> {
     MetricsText text;
     write_queues(text, queues_, stats_.now);
     write_whole(text, stats_);
-    write_server(text, counters_);
+    write_times(text, sources_);
+    write_server(text, sources_.counters);
     exchange_->respond({.body = text.text(), .content_type = "text/plain; version=0.0.4"});
   }
 
   const std::shared_ptr<Exchange> exchange_;
   const Doors doors_;
-  const Counters& counters_;
+  const MetricsSources sources_;
   StatsReply stats_;
   std::vector<QueueInfo> queues_;
 };
@@ -171,13 +203,37 @@ class Scrape final : public std::enable_shared_from_this<Scrape> {
 }  // namespace
 
 void MetricsText::begin(std::string_view name, Kind kind, std::string_view help) {
+  constexpr std::string_view kKinds[] = {"gauge", "counter", "histogram"};
   name_ = name;
   text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name,
-                       kind == Kind::kGauge ? "gauge" : "counter");
+                       kKinds[static_cast<std::size_t>(kind)]);
 }
 
-void MetricsText::value(double value, Labels labels) {
-  text_ += name_;
+void MetricsText::value(double value, Labels labels) { line("", value, labels); }
+
+void MetricsText::histogram(const Histogram& histogram, std::string_view queue) {
+  const auto seconds = [](Histogram::Time time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  const auto add = [&](std::string_view suffix, double value, std::string_view bound = {}) {
+    if (queue.empty() && bound.empty()) return line(suffix, value, {});
+    if (queue.empty()) return line(suffix, value, {{"le", bound}});
+    if (bound.empty()) return line(suffix, value, {{"queue", queue}});
+    line(suffix, value, {{"queue", queue}, {"le", bound}});
+  };
+  std::uint64_t count = 0;
+  for (std::size_t bucket = 0; bucket <= Histogram::kBounds.size(); ++bucket) {
+    count += histogram.count(bucket);
+    const bool is_last = bucket == Histogram::kBounds.size();
+    add("_bucket", static_cast<double>(count),
+        is_last ? "+Inf" : fmt::format("{}", seconds(Histogram::kBounds[bucket])));
+  }
+  add("_sum", seconds(histogram.sum()));
+  add("_count", static_cast<double>(count));
+}
+
+void MetricsText::line(std::string_view suffix, double value, Labels labels) {
+  text_.append(name_).append(suffix);
   char separator = '{';
   for (const auto& [name, label] : labels) {
     text_ += fmt::format("{}{}=\"", std::exchange(separator, ','), name);
@@ -191,11 +247,10 @@ void MetricsText::value(double value, Labels labels) {
   text_ += fmt::format(" {}\n", value);
 }
 
-void add_metrics(Router& router, const Doors& doors, const Counters& counters) {
-  router.add(
-      {.method = "GET", .path = "/metrics", .serve = [doors, &counters](const auto& exchange) {
-         std::make_shared<Scrape>(exchange, doors, counters)->start();
-       }});
+void add_metrics(Router& router, const Doors& doors, const MetricsSources& sources) {
+  router.add({.method = "GET", .path = "/metrics", .serve = [doors, sources](const auto& exchange) {
+                std::make_shared<Scrape>(exchange, doors, sources)->start();
+              }});
 }
 
 }  // namespace retsu::server

@@ -42,7 +42,8 @@ Status check_host(const HttpRequest& request) {
 
 Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) {
   const HttpRequest& request = exchange->request;
-  exchange->on_answer = [this](const HttpResponse& response) { count(response); };
+  exchange->on_answer = [this, &asked = *exchange, began = Steady::now()](
+                            const HttpResponse& response) { count(asked, response, began); };
   if (request.host.empty()) return refuse(ErrorCode::kInvalid, "the header Host is missing");
   if (auto fine = check_origin(request); !fine) return tl::unexpected(fine.error());
   auto match = router_.find(request.method == "HEAD" ? "GET" : request.method, request.path());
@@ -62,11 +63,23 @@ bool QueueSite::knows(const Caller& caller) const {
   return tokens_->is_valid(caller.name);
 }
 
-void QueueSite::count(const HttpResponse& response) {
+void QueueSite::count(const Exchange& exchange, const HttpResponse& response,
+                      Steady::time_point began) {
   const auto digit = static_cast<std::size_t>(response.status / 100);
   if (digit < counters_.answers.size()) ++counters_.answers[digit];
   counters_.replayed += static_cast<std::uint64_t>(std::ranges::count(
       response.headers, kReplayed, [](const auto& header) { return header.first; }));
+  const HttpRequest& request = exchange.request;
+  counters_.keyed += request.idempotency_key.empty() ? 0 : 1;
+  if (request_log_ == nullptr) return;
+  const std::chrono::duration<double, std::milli> took = Steady::now() - began;
+  request_log_->write(LogLevel::kInfo, "request",
+                      {{"method", request.method},
+                       {"path", request.path()},
+                       {"status", response.status},
+                       {"took_ms", took.count()},
+                       {"caller", exchange.caller.name},
+                       {"peer", exchange.peer}});
 }
 
 Status QueueSite::authorize(Exchange& exchange) const {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
+#include "base/log.h"
 #include "server/connection.h"
 #include "server/metrics.h"
 #include "server/router.h"
@@ -13,7 +15,8 @@ namespace retsu::server {
 class QueueSite final : public Site {
  public:
   // Without tokens, everybody may do everything. They outlive the site.
-  explicit QueueSite(const Tokens* tokens) : tokens_(tokens) {}
+  explicit QueueSite(const Tokens* tokens, Log* request_log = nullptr)
+      : tokens_(tokens), request_log_(request_log) {}
 
   Router& router() { return router_; }
   Counters& counters() { return counters_; }
@@ -23,10 +26,12 @@ class QueueSite final : public Site {
   void serve(const std::shared_ptr<Exchange>& exchange) override;
 
  private:
-  void count(const HttpResponse& response);
+  using Steady = std::chrono::steady_clock;
+  void count(const Exchange& exchange, const HttpResponse& response, Steady::time_point began);
   [[nodiscard]] Status authorize(Exchange& exchange) const;
 
   const Tokens* const tokens_;
+  Log* const request_log_;  // none: requests are not logged
   Router router_;
   Counters counters_;
 };

@@ -51,10 +51,13 @@ class Server::Body {
   Body(Broker& broker, ServerSettings settings)
       : settings_(std::move(settings)),
         audit_(settings_.audit_log, loop_),
-        site_(settings_.tokens) {
+        times_(broker),
+        site_(settings_.tokens, settings_.log_requests ? settings_.log : nullptr) {
     const Doors doors{broker, *loop_, audit_};
     add_operations(site_.router(), doors);
-    add_metrics(site_.router(), doors, site_.counters());
+    add_metrics(site_.router(), doors, {site_.counters(), times_, settings_.commits});
+    ticks_.push_back(add_alerts(site_.router(), doors, settings_.alerts, times_, site_.counters(),
+                                settings_.log));
     if (settings_.tokens != nullptr) {
       add_tokens(site_.router(), *settings_.tokens, audit_);
       ticks_.push_back([this] { (void)settings_.tokens->reload(); });
@@ -202,6 +205,7 @@ class Server::Body {
   const ServerSettings settings_;
   const std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
   Audit audit_;
+  TaskTimes times_;
   QueueSite site_;
   std::vector<std::function<void()>> ticks_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};

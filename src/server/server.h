@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "base/log.h"
 #include "broker/broker.h"
+#include "server/alerts.h"
 #include "server/connection.h"
 #include "server/tokens.h"
 
@@ -20,6 +22,10 @@ struct ServerSettings {
   std::string tls_key;
   Tokens* tokens = nullptr;  // outlive the server; none: everybody may do everything
   std::string audit_log;     // a file; empty: none
+  AlertSettings alerts = {};
+  const Histogram* commits = nullptr;  // of the store, for /metrics; outlives the server
+  Log* log = nullptr;                  // outlives the server; none: nothing is told
+  bool log_requests = false;
   // Stops the queue's clock at the beginning, and moves it. Opens POST /v1/clock.
   std::function<void(Millis by)> move_clock;
 };

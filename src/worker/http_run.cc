@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/retry_after.h"
+#include "base/utf8.h"
 #include "base/wall_clock.h"
 #include "model/json.h"
 #include "worker/outcomes.h"

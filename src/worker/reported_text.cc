@@ -1,13 +1,10 @@
 #include "worker/reported_text.h"
 
-#include <algorithm>
-
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace retsu::worker {
 namespace {
-
-constexpr std::size_t kLongestCharacter = 4;
 
 std::string_view trimmed(std::string_view text) {
   const auto end = text.find_last_not_of(" \t\r\n");
@@ -17,22 +14,6 @@ std::string_view trimmed(std::string_view text) {
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 }  // namespace
-
-std::string as_utf8(std::string_view bytes) {
-  if (is_utf8(bytes)) return std::string(bytes);
-  std::string text;
-  while (!bytes.empty()) {
-    std::size_t size = 1;
-    while (size <= std::min(bytes.size(), kLongestCharacter) && !is_utf8(bytes.substr(0, size))) {
-      ++size;
-    }
-    const bool is_character = size <= std::min(bytes.size(), kLongestCharacter);
-    if (!is_character) size = 1;
-    text += is_character ? bytes.substr(0, size) : "?";
-    bytes.remove_prefix(size);
-  }
-  return text;
-}
 
 Json as_json(std::string_view bytes) {
   const std::string_view text = trimmed(bytes);

@@ -8,9 +8,6 @@
 
 namespace retsu::worker {
 
-// With each byte that is not UTF-8 as a question mark.
-std::string as_utf8(std::string_view bytes);
-
 // The value, if it is JSON; else a string. None of white space only.
 Json as_json(std::string_view bytes);
 

@@ -62,6 +62,7 @@ std::vector<Row> rows() {
     all.push_back({operation.method, operation.path, operation.scope});
   }
   all.push_back({"GET", "/v1/events", Scope::kRead});
+  all.push_back({"GET", "/v1/alerts", Scope::kRead});
   all.push_back({"GET", "/v1/tokens", Scope::kAdmin});
   all.push_back({"POST", "/v1/tokens", Scope::kAdmin});
   all.push_back({"DELETE", "/v1/tokens/{id}", Scope::kAdmin});

@@ -34,10 +34,23 @@ TEST_F(Metrics, CountWhatHappens) {
   EXPECT_GT(value("process_resident_memory_bytes"), 1e6);
 }
 
+TEST_F(Metrics, TellHowLongTasksWaitAndRun) {
+  post("/v1/tasks", R"({"queue":"mail"})");
+  post("/v1/claims", R"({"queues":["mail"],"claim_id":"c"})");
+  post("/v1/claims/c/settle", R"({"all":"finish"})");
+  for (const std::string name : {"retsu_task_wait_seconds", "retsu_task_run_seconds"}) {
+    EXPECT_EQ(value(name + R"(_bucket{queue="mail",le="+Inf"})"), 1);
+    EXPECT_EQ(value(name + R"(_bucket{queue="mail",le="60"})"), 1);
+    EXPECT_EQ(value(name + R"(_count{queue="mail"})"), 1);
+    EXPECT_LT(value(name + R"(_sum{queue="mail"})"), 60);
+  }
+}
+
 TEST_F(Metrics, CountTheServersOwnWork) {
   ask("POST", "/v1/tasks", "{}", {{"Idempotency-Key", "k"}});
   ask("POST", "/v1/tasks", "{}", {{"Idempotency-Key", "k"}});
   get("/v1/tasks/nobody");
+  EXPECT_EQ(value("retsu_idempotent_requests_total"), 2);
   EXPECT_EQ(value("retsu_idempotent_replays_total"), 1);
   EXPECT_EQ(value(R"(retsu_http_answers_total{status="4xx"})"), 1);
   EXPECT_GE(value(R"(retsu_http_answers_total{status="2xx"})"), 2);

@@ -1,6 +1,6 @@
 #include "patience.h"
+#include "service.h"
 #include "worker/http_run.h"
-#include "worker/service.h"
 #include "worker/worker_test.h"
 
 namespace retsu {

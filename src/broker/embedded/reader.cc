@@ -63,6 +63,13 @@ void bind(sqlite::Statement& statement, int& place, const Value& value) {
 
 }  // namespace
 
+std::optional<std::int64_t> parsed_cursor(std::string_view cursor) {
+  std::int64_t before = 0;
+  const char* const end = cursor.data() + cursor.size();
+  const auto read = std::from_chars(cursor.data(), end, before);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(before) : std::nullopt;
+}
+
 Reader::Reader(std::string path, const char* vfs)
     : path_(std::move(path)), vfs_(vfs), thread_([this] { run(); }) {}
 
@@ -154,8 +161,7 @@ sqlite::Outcome<Keeper::Found> Reader::find_in(sqlite::Database& database, const
   if (!rows) return tl::unexpected(rows.error());
 
   Keeper::Found found;
-  std::int64_t before = INT64_MAX;
-  std::from_chars(list.cursor.data(), list.cursor.data() + list.cursor.size(), before);
+  std::int64_t before = parsed_cursor(list.cursor).value_or(INT64_MAX);
   std::int64_t last = 0;
   for (std::int64_t window = kFirstRows; before > 0;) {
     if (!begin_reading()) {

@@ -11,6 +11,9 @@
 
 namespace retsu::embedded {
 
+// The number before which a list goes on. None: it begins.
+std::optional<std::int64_t> parsed_cursor(std::string_view cursor);
+
 // Looks for tasks in the tables, on a thread and a read-only connection of its own, so that whoever
 // writes does not wait. It looks at a few thousand rows at a time and lets go of them in between:
 // a reader that held on would keep SQLite from using its log anew.

@@ -227,9 +227,27 @@ sqlite::Done Store::write_journal() {
 
 bool Store::search(const ListTasks& list, std::size_t tasks, Done done) {
   if (!connection_ || tasks <= settings_.searched_tasks) return false;
-  searches_.push_back({next_group_ - 1, list, std::move(done)});
+  if (goes_on(list)) {
+    reader_->search(list, std::move(done));
+    return true;
+  }
+  searches_.push_back({next_group_ - 1, list, [this, done = std::move(done)](Result<Found> found) {
+                         if (found && found->next_cursor) {
+                           began_until_ =
+                               std::max(began_until_.load(), *parsed_cursor(*found->next_cursor));
+                         }
+                         done(std::move(found));
+                       }});
   begin_searches();
   return true;
+}
+
+// A later page of a list by what never changes about a task: what it may show has been in the
+// tables since its first page. Who pages through everything shall not keep others waiting.
+bool Store::goes_on(const ListTasks& list) const {
+  if (list.filter.state || !list.filter.q.empty()) return false;
+  const auto cursor = parsed_cursor(list.cursor);
+  return cursor && *cursor <= began_until_;
 }
 
 void Store::begin_searches() {

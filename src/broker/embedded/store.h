@@ -78,6 +78,7 @@ class Store final : public Keeper {
   std::chrono::milliseconds tidy(Engine* engine);
   void fold_committed(Engine* engine);
   Json payload(engine::Sequence sequence);
+  [[nodiscard]] bool goes_on(const ListTasks& list) const;
   void begin_searches();
   void end_searches();
   void carry_over_log();
@@ -123,6 +124,7 @@ class Store final : public Keeper {
     Done done;
   };
   std::deque<Search> searches_;
+  std::atomic<std::int64_t> began_until_ = 0;  // the tables had all before it when it was given out
   std::unique_ptr<Reader> reader_;
 };
 
