@@ -208,6 +208,7 @@ class Alerts final : public std::enable_shared_from_this<Alerts> {
 std::function<void()> add_alerts(Router& router, const Doors& doors, AlertSettings settings,
                                  const TaskTimes& times, const Counters& counters, Log* log) {
   const auto alerts = std::make_shared<Alerts>(doors, std::move(settings), times, counters, log);
+  alerts->tick();  // what was before is not counted
   router.add({.method = "GET",
               .path = "/v1/alerts",
               .scope = Scope::kRead,

@@ -25,6 +25,7 @@ constexpr auto fields_of(std::type_identity<TlsConfig>) {
 struct HttpConfig {
   std::int64_t connections = 16'384;
   std::int64_t header_bytes = 16 << 10;
+  std::int64_t body_bytes = 256 << 20;  // of requests, over all connections
   std::int64_t request_ms = 10'000;
   std::int64_t idle_ms = 75'000;
   std::int64_t stalled_ms = 30'000;
@@ -32,7 +33,9 @@ struct HttpConfig {
 constexpr auto fields_of(std::type_identity<HttpConfig>) {
   return List{Field{"connections", &HttpConfig::connections},
               Field{"header_bytes", &HttpConfig::header_bytes},
-              Field{"request_ms", &HttpConfig::request_ms}, Field{"idle_ms", &HttpConfig::idle_ms},
+              Field{"body_bytes", &HttpConfig::body_bytes},
+              Field{"request_ms", &HttpConfig::request_ms},
+              Field{"idle_ms", &HttpConfig::idle_ms},
               Field{"stalled_ms", &HttpConfig::stalled_ms}};
 }
 

@@ -94,6 +94,12 @@ std::size_t Connection::take_some(std::string_view bytes) {
     taken += *some;
     if (arriving_) {
       body_bytes_ += *some;
+      const bool is_held = arriving_->route != nullptr && !arriving_->body_reader;
+      if (is_held && !arriving_->body_share.take(*some)) {
+        refuse({ErrorCode::kOverloaded, "the server holds too many large requests; try again", "",
+                Millis(1'000)});
+        return bytes.size();
+      }
     } else if ((header_bytes_ += *some) > limits_.header_bytes) {
       refuse({ErrorCode::kTooLarge,
               "the header has more than " + std::to_string(limits_.header_bytes) + " bytes"});
@@ -115,6 +121,7 @@ void Connection::begin_request() {
   body_bytes_ = header_bytes_ = 0;
   Exchange& exchange = *arriving_;
   exchange.peer = peer_;
+  exchange.body_share = BodyBudget::Share(limits_.bodies);
   exchange.request = std::move(parser_.request());
   exchange.keep_alive_ = exchange.request.keep_alive;
   add(arriving_);

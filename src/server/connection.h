@@ -25,6 +25,8 @@ struct ConnectionLimits {
   Duration stalled_time{30'000};             // an answer of which nothing is taken
   Duration linger_time{2'000};               // for the other side to read the last answer
   std::size_t linger_bytes = 4 << 20;        // that it may still send meanwhile
+  // For bodies that are held whole, over all connections.
+  std::shared_ptr<BodyBudget> bodies = std::make_shared<BodyBudget>(std::size_t{256} << 20);
 };
 
 // What is done with the requests of connections. On the loop's thread.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "broker/http_form.h"
+#include "server/body_budget.h"
 #include "server/caller.h"
 #include "server/http_message.h"
 
@@ -34,7 +35,8 @@ class Exchange {
   PathFields path_fields;
   Caller caller;
   std::shared_ptr<BodyReader> body_reader;
-  bool blocks_next = false;  // the next request of the connection must wait; see resume
+  BodyBudget::Share body_share;  // of the request's body, until it is answered
+  bool blocks_next = false;      // the next request of the connection must wait; see resume
 
   // Once, instead of begin.
   void respond(HttpResponse response);

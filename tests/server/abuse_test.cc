@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "patience.h"
 #include "server/server_test.h"
 
 namespace retsu {
@@ -130,6 +131,25 @@ TEST_F(Abuse, BeyondTheLimitConnectionsAreTurnedAwayWithAWord) {
     std::this_thread::sleep_for(20ms);
   }
   FAIL() << "no place becomes free";
+}
+
+TEST_F(Abuse, BodiesOfAllConnectionsTogetherHaveALimit) {
+  settings_.limits.bodies = std::make_shared<server::BodyBudget>(100'000);
+  start();
+  const std::string body = "{\"payload\":\"" + std::string(80'000, 'x') + "\"}";
+  const std::string whole = request("POST", "/v1/tasks", body);
+  RawClient slow = connect();
+  ASSERT_TRUE(slow.send(whole.substr(0, 60'000)));
+  EXPECT_TRUE(succeeds_in_the_end([&] { return post("/v1/tasks", body).status == 429; }));
+  EXPECT_EQ(post("/v1/tasks", "{}").status, 201);
+  ASSERT_TRUE(slow.send(whole.substr(60'000)));
+  EXPECT_THAT(slow.receive_some(), StartsWith("HTTP/1.1 201"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(post("/v1/tasks", body).status, 201);
+  {
+    RawClient leaves = connect();
+    ASSERT_TRUE(leaves.send(whole.substr(0, 60'000)));
+  }
+  EXPECT_TRUE(succeeds_in_the_end([&] { return post("/v1/tasks", body).status == 201; }));
 }
 
 TEST_F(Abuse, AHalfClosedSocketGetsItsAnswer) {

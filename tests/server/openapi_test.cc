@@ -136,7 +136,7 @@ TEST_F(OpenApi, HasEveryOperationUnderItsName) {
   for (const Operation& operation : kOperations) {
     EXPECT_EQ(std::string_view(of(operation)["operationId"].value()), operation.name);
   }
-  for (const char* path : {"/v1/events", "/healthz", "/readyz", "/openapi.json"}) {
+  for (const char* path : {"/v1/events", "/v1/alerts", "/healthz", "/readyz", "/openapi.json"}) {
     element found;
     EXPECT_EQ(whole_["paths"][path].get(found), simdjson::SUCCESS) << path;
   }
