@@ -28,8 +28,9 @@ void EngineBroker::launch() {
     return deliver(std::move(looked));
   }
   prepare_group();
-  // One caller alone would only wait for two threads instead of one.
-  const bool alone = in_flight_->served.size() <= 1 && arrived_.empty();
+  // One caller alone, with somebody who waited for what it did, would only wait for two threads
+  // instead of one.
+  const bool alone = in_flight_->served.size() <= 2 && arrived_.empty();
   alone ? land_here() : committer_->start(in_flight_->changes);
 }
 

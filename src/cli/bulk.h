@@ -29,6 +29,12 @@ struct BulkOptions {
 // Asks, and shows that it takes its time if it does.
 Result<Reply> ask_patiently(Session& session, Command command, const std::string& what);
 
+// `3 of 4 canceled`.
+inline void show_bulk(Screen& screen, const BulkReply& reply, std::string_view done) {
+  screen.line(screen.json() ? to_json(Reply(reply))
+                            : fmt::format("{} of {} {}", reply.changed, reply.matched, done));
+}
+
 template <class Op>
 Result<int> do_bulk(Session& session, const BulkOptions& options, std::string_view done) {
   if (!options.expect && !options.dry_run) {
@@ -43,14 +49,12 @@ Result<int> do_bulk(Session& session, const BulkOptions& options, std::string_vi
   op.dry_run = options.dry_run;
   const auto answer = ask_patiently(session, std::move(op), "working");
   if (!answer) return tl::unexpected(answer.error());
-  const auto* reply = &std::get<BulkReply>(*answer);
+  const auto& reply = std::get<BulkReply>(*answer);
   Screen& screen = session.screen();
-  if (screen.json()) {
-    screen.line(to_json(*answer));
-  } else if (options.dry_run) {
-    screen.line(fmt::format("{} match; to go on: --expect {}", reply->matched, reply->matched));
+  if (options.dry_run && !screen.json()) {
+    screen.line(fmt::format("{} match; to go on: --expect {}", reply.matched, reply.matched));
   } else {
-    screen.line(fmt::format("{} of {} {}", reply->changed, reply->matched, done));
+    show_bulk(screen, reply, done);
   }
   return 0;
 }

@@ -13,27 +13,37 @@
 
 namespace retsu::cli {
 
-// Asks Op for each id and prints what the tasks are now. One that is refused is told, and the
-// others are done all the same; the exit status is that of the first refusal.
+// Does something by each name, and prints the line that act(name) answers. One that is refused is
+// told, and the others are done all the same; the exit status is that of the first refusal.
+template <class Act>
+Result<int> for_each_name(Screen& screen, const std::vector<std::string>& names, Act act) {
+  int status = 0;
+  for (const std::string& name : names) {
+    const Result<std::string> line = act(name);
+    if (line) {
+      screen.line(*line);
+    } else if (names.size() == 1) {
+      return tl::unexpected(line.error());
+    } else {
+      screen.error(line.error());
+      if (status == 0) status = row_of(line.error().code).exit_code;
+    }
+  }
+  return status;
+}
+
+// Asks Op for each id and prints what the tasks are now.
 template <class Op>
 Result<int> for_each_id(Session& session, const std::vector<std::string>& ids) {
-  int status = 0;
-  for (const std::string& id : ids) {
+  Screen& screen = session.screen();
+  return for_each_name(screen, ids, [&](const std::string& id) -> Result<std::string> {
     Op op;
     op.id = id;
     const auto task = session.ask(std::move(op));
-    if (!task && ids.size() == 1) return tl::unexpected(task.error());
-    if (!task) {
-      session.screen().error(task.error());
-      if (status == 0) status = row_of(task.error().code).exit_code;
-      continue;
-    }
-    Screen& screen = session.screen();
-    screen.line(screen.json() ? json_of(*task)
-                              : printable(task->id) + " " +
-                                    screen.styled(style_of(task->state), state_of(*task)));
-  }
-  return status;
+    if (!task) return tl::unexpected(task.error());
+    if (screen.json()) return json_of(*task);
+    return printable(task->id) + " " + screen.styled(style_of(task->state), state_of(*task));
+  });
 }
 
 // A command that does One to each task that is named, or Many to all that match.

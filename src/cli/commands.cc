@@ -36,6 +36,19 @@ constexpr CommandRow kCommands[] = {
      "retsu release CLAIM\n"
      "retsu release --older-than 1h",
      add_release},
+    {"schedules", kWork, "List schedules, with when they make their next task", "retsu schedules",
+     add_schedules},
+    {"schedule set", kWork, "Push a task again and again, by a clock",
+     "retsu schedule set nightly --cron '0 3 * * *' --time-zone Asia/Tokyo --queue reports\n"
+     "retsu schedule set ping --every 5m --type ping '{\"to\":\"bob\"}'",
+     add_schedule_set},
+    {"schedule rm", kWork, "Remove schedules", "retsu schedule rm nightly", add_schedule_rm},
+    {"schedule run", kWork, "Push the task of a schedule now, beside its occurrences",
+     "retsu schedule run nightly", add_schedule_run},
+    {"xcom get", kWork, "Print a value that tasks share", "retsu xcom get cursor", add_xcom_get},
+    {"xcom set", kWork, "Keep a value for other tasks, for a time",
+     "retsu xcom set cursor '{\"page\":7}' --ttl 1d", add_xcom_set},
+    {"xcom rm", kWork, "Remove shared values", "retsu xcom rm cursor", add_xcom_rm},
 
     {"tasks", kLook, "List tasks, the newest first", "retsu tasks --state FAILED --queue mail",
      add_tasks},
@@ -48,6 +61,10 @@ constexpr CommandRow kCommands[] = {
     {"users", kLook, "List users with their shares and waits", "retsu users --queue mail",
      add_users},
     {"stats", kLook, "Count everything", "retsu stats", add_stats},
+    {"events", kLook, "Tell what happens to tasks, as it happens, at a server",
+     "retsu events --follow --queue mail\n"
+     "retsu events --state FAILED --count 1 --for 1h --json",
+     add_events},
 
     {"cancel", kRepair, "Cancel tasks, by id or by filter",
      "retsu cancel TASK\n"
@@ -59,6 +76,7 @@ constexpr CommandRow kCommands[] = {
      add_retry},
     {"front", kRepair, "Move waiting tasks to the front of their user's line", "retsu front TASK",
      add_front},
+    {"remove", kRepair, "Remove ended tasks for good", "retsu remove TASK", add_remove},
     {"dead", kRepair, "List dead letters, or count them by error",
      "retsu dead --queue mail\n"
      "retsu dead --group error",
@@ -67,18 +85,32 @@ constexpr CommandRow kCommands[] = {
      "retsu dead redrive --queue mail --expect 12", add_dead_redrive},
     {"dead purge", kRepair, "Remove dead letters for good",
      "retsu dead purge --q timeout --dry-run", add_dead_purge},
+    {"queue purge", kRepair, "Cancel all that waits in a queue", "retsu queue purge mail",
+     add_queue_purge},
+    {"queue rm", kRepair, "Remove queues in which nothing waits or runs", "retsu queue rm mail",
+     add_queue_rm},
 
     {"queue set", kPace, "Change the policy of a queue",
      "retsu queue set mail concurrency=4 retry.base_ms=500 rate.limit=10 rate.per_ms=1s",
      add_queue_set},
     {"pause", kPace, "Stop handing out tasks of queues", "retsu pause mail", add_pause},
     {"resume", kPace, "Go on handing them out", "retsu resume mail", add_resume},
+    {"drain", kPace, "Take and hand out no tasks, and let those that run end",
+     "retsu drain\nretsu drain --off", add_drain},
+    {"user set", kPace, "Set the weight and the limits of a user",
+     "retsu user set ann weight=2 max_running=4 --queue mail", add_user_set},
 
     {"backup", kKeep, "Copy the store, also while it is in use", "retsu backup /backups/monday",
      add_backup},
     {"restore", kKeep, "Put back a backup", "retsu restore /backups/monday --at ./queue --force",
      add_restore},
     {"verify", kKeep, "Check every page, group and row of the store", "retsu verify", add_verify},
+    {"export", kKeep, "Write all tasks to a file, a JSON object a line, the oldest first",
+     "retsu export tasks.ndjson\n"
+     "retsu export --queue mail --state FAILED | wc -l",
+     add_export},
+    {"import", kKeep, "Push the tasks of such a file again", "retsu import tasks.ndjson",
+     add_import},
 
     {"bench", kProgram, "Measure whole lifecycles on a store of its own",
      "retsu bench --tasks 100000 --batch 100", add_bench},

@@ -21,6 +21,7 @@ std::string json_of(const ClaimInfo& claim) { return written(claim); }
 std::string json_of(const QueueInfo& queue) { return written(queue); }
 std::string json_of(const UserInfo& user) { return written(user); }
 std::string json_of(const DeadGroup& group) { return written(group); }
+std::string json_of(const ScheduleInfo& schedule) { return written(schedule); }
 std::string json_of(const embedded::Verdict& verdict) { return written(verdict); }
 std::string json_of(const server::NewToken& token) { return written(token); }
 std::string json_of(const server::TokenInfo& token) { return written(token); }

@@ -17,6 +17,7 @@ std::string json_of(const ClaimInfo& claim);
 std::string json_of(const QueueInfo& queue);
 std::string json_of(const UserInfo& user);
 std::string json_of(const DeadGroup& group);
+std::string json_of(const ScheduleInfo& schedule);
 std::string json_of(const embedded::Verdict& verdict);
 std::string json_of(const server::NewToken& token);
 std::string json_of(const server::TokenInfo& token);

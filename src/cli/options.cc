@@ -1,8 +1,5 @@
 #include "cli/options.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cctype>
 
@@ -10,6 +7,13 @@
 #include "cli/times.h"
 
 namespace retsu::cli {
+
+Result<std::optional<State>> read_state(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+  State state{};
+  if (auto read = read_word("--state", text, state); !read) return tl::unexpected(read.error());
+  return text.empty() ? std::nullopt : std::optional(state);
+}
 
 void FilterOptions::add_to(CLI::App& app) {
   app.add_option("--state", state, "In this state, such as FAILED")->type_name("STATE");
@@ -40,17 +44,9 @@ Result<Filter> FilterOptions::read() const {
                 .unique_key = unique,
                 .waits_for = waits_for,
                 .q = q};
-  if (!state.empty()) {
-    std::string name = state;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
-    filter.state = value_of<State>(name);
-    if (!filter.state) {
-      std::vector<std::string_view> names;
-      for (const auto& row : names_of(std::type_identity<State>{})) names.push_back(row.name);
-      return refuse(ErrorCode::kInvalid,
-                    fmt::format("--state: must be one of {}", fmt::join(names, ", ")));
-    }
-  }
+  const auto in_state = read_state(state);
+  if (!in_state) return tl::unexpected(in_state.error());
+  filter.state = *in_state;
   const std::pair<const std::string*, std::optional<TimePoint>*> times[] = {
       {&since, &filter.since}, {&until, &filter.until}};
   for (const auto& [text, time] : times) {

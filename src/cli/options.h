@@ -17,6 +17,24 @@ inline CLI::Option* add_list(CLI::App& app, const std::string& name,
   return app.add_option(name, values, help)->allow_extra_args(false);
 }
 
+// One of the names of an enum; left as it is if nothing was typed.
+template <class Enum>
+Status read_word(std::string_view option, const std::string& text, Enum& value) {
+  if (text.empty()) return {};
+  std::string names;
+  for (const auto& row : names_of(std::type_identity<Enum>{})) {
+    if (row.name == text) {
+      value = row.value;
+      return {};
+    }
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  return refuse(ErrorCode::kInvalid, std::string(option) + ": must be one of " + names);
+}
+
+// --state, in letters of any size; none if nothing was typed.
+Result<std::optional<State>> read_state(std::string text);
+
 // Which tasks, as they were typed.
 struct FilterOptions {
   std::string state;

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "broker/codec.h"
+#include "cli/output.h"
 
 namespace retsu::cli {
 namespace {
@@ -27,17 +28,6 @@ int terminal_width() {
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != 0;
-}
-
-// 0, or why not.
-int write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
 }
 
 std::string_view code_of(Style style) {

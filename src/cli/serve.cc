@@ -25,6 +25,8 @@ struct Options {
   std::string clock = "system";
   std::string tls_certificate;
   std::string tls_key;
+  std::string log;
+  bool log_requests = false;
 };
 
 // What the command line and the environment say comes before what the file says.
@@ -40,6 +42,8 @@ Result<server::Config> config_of(const Options& options) {
   if (!options.tls_key.empty()) {
     config->tls = server::TlsConfig{options.tls_certificate, options.tls_key};
   }
+  if (const auto form = value_of<LogForm>(options.log)) config->log.form = *form;
+  config->log.requests |= options.log_requests;
   if (config->store.find("://") != std::string::npos) {
     return refuse(ErrorCode::kInvalid,
                   config->store + ": this build serves store directories only");
@@ -55,6 +59,8 @@ Result<server::ServerSettings> settings_of(const server::Config& config) {
   settings.port = address->port;
   settings.connections = static_cast<std::size_t>(config.http.connections);
   settings.limits.header_bytes = static_cast<std::size_t>(config.http.header_bytes);
+  settings.limits.bodies =
+      std::make_shared<server::BodyBudget>(static_cast<std::size_t>(config.http.body_bytes));
   settings.limits.request_time = Millis(config.http.request_ms);
   settings.limits.idle_time = Millis(config.http.idle_ms);
   settings.limits.stalled_time = Millis(config.http.stalled_ms);
@@ -63,6 +69,10 @@ Result<server::ServerSettings> settings_of(const server::Config& config) {
     settings.tls_key = config.tls->key;
   }
   settings.audit_log = config.store + "/audit.log";
+  auto rules = server::alert_rules(config.alerts.rules);
+  if (!rules) return tl::unexpected(std::move(rules.error()));
+  settings.alerts = {.rules = *std::move(rules), .webhook = config.alerts.webhook};
+  settings.log_requests = config.log.requests;
   return settings;
 }
 
@@ -109,13 +119,14 @@ void greet(Screen& screen, const std::string& store, const std::string& url) {
 }
 
 // Until it is told to stop. SIGHUP: reads the policies of queues from the file anew.
-void wait_for_the_end(const sigset_t& signals, Screen& screen, Broker& broker,
-                      const Options& options) {
+void wait_for_the_end(const sigset_t& signals, Log& log, Broker& broker, const Options& options) {
   for (int signal = 0; sigwait(&signals, &signal) == 0 && signal == SIGHUP;) {
     if (options.config.empty()) continue;
     const auto config = server::read_config(options.config);
     const Status set = config ? set_policies(broker, *config) : tl::unexpected(config.error());
-    set ? screen.note("policies of queues are set anew") : screen.error(set.error());
+    set ? log.write(LogLevel::kInfo, "policies of queues are set anew")
+        : log.write(LogLevel::kError, "policies of queues stay as they were",
+                    {{"error", set.error().message}});
   }
 }
 
@@ -141,14 +152,20 @@ Result<int> serve(Session& session, const Options& options) {
   auto tokens = server::Tokens::open(tokens_file(config->store));
   if (!tokens) return tl::unexpected(tokens.error());
   settings->tokens = &*tokens;
+  settings->commits = &(*broker)->figures().commits;
+  Log log(config->log.form);
+  settings->log = &log;
   auto server = server::Server::start(**broker, *std::move(settings));
   if (!server) return tl::unexpected(server.error());
 
   const ServerNote note(config->store, (*server)->address());
   greet(screen, config->store, (*server)->address());
   screen.flush();
-  wait_for_the_end(signals, screen, **broker, options);
-  screen.note("stopping");
+  if (!screen.is_terminal())
+    log.write(LogLevel::kInfo, "serving",
+              {{"url", (*server)->address()}, {"store", config->store}});
+  wait_for_the_end(signals, log, **broker, options);
+  log.write(LogLevel::kInfo, "stopping");
   (*server)->stop(kPatience);
   return 0;
 }
@@ -159,7 +176,7 @@ Action add_serve(CLI::App& app) {
   auto options = std::make_shared<Options>();
   const auto add = [&](const char* name, std::string& value, const char* help, const char* type,
                        const char* variable) {
-    app.add_option(name, value, std::string(help) + " (or " + variable + ")")
+    return app.add_option(name, value, std::string(help) + " (or " + variable + ")")
         ->type_name(type)
         ->envname(variable);
   };
@@ -171,6 +188,12 @@ Action add_serve(CLI::App& app) {
   add("--tls-cert", options->tls_certificate, "A certificate with its chain, as PEM", "FILE",
       "RETSU_TLS_CERT");
   add("--tls-key", options->tls_key, "Its private key, as PEM", "FILE", "RETSU_TLS_KEY");
+  add("--log", options->log, "The form of log lines on standard error: text unless said",
+      "text|json", "RETSU_LOG")
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_flag("--log-requests", options->log_requests,
+               "A log line for each request (or RETSU_LOG_REQUESTS)")
+      ->envname("RETSU_LOG_REQUESTS");
   app.add_option("--clock", options->clock, "For tests: manual stops the clock until it is moved")
       ->type_name("system|manual")
       ->check(CLI::IsMember({"system", "manual"}))

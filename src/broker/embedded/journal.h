@@ -60,7 +60,7 @@ class Overlay {
       }
       Unpacker in(step.fields, engine);
       unpack_fields(in, *row);
-      if (in.failed() || !in.at_end()) return false;
+      if (in.failed() || !in.at_end() || key_of(*row) != key) return false;
     }
     return !lacking;
   }

@@ -218,5 +218,14 @@ TEST_F(StoreTest, WithAGroupMissingIsRefused) {
   EXPECT_THAT(refused().message, HasSubstr("group 2 is missing"));
 }
 
+TEST(JournalTest, ARowThatIsFiledUnderTheKeyOfAnotherIsDamage) {
+  Engine engine;
+  std::optional<engine::KeyRow> row;
+  const embedded::Overlay::Step right{embedded::What::kCreated, std::string_view("\0", 1)};
+  EXPECT_TRUE(embedded::Overlay::apply({std::uint64_t{1}}, {right}, row, engine));
+  const embedded::Overlay::Step wrong{embedded::What::kCreated, "\x01\x02"};  // its number is 2
+  EXPECT_FALSE(embedded::Overlay::apply({std::uint64_t{1}}, {wrong}, row, engine));
+}
+
 }  // namespace
 }  // namespace retsu

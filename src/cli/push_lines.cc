@@ -1,0 +1,157 @@
+#include "cli/push_lines.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "cli/input.h"
+#include "cli/progress.h"
+#include "cli/push.h"
+
+namespace retsu::cli {
+namespace {
+
+constexpr std::size_t kBatch = 1'000;
+constexpr std::size_t kBatchBytes = 32 << 20;
+
+// Pushes the lines of a file, batch by batch.
+class Pusher {
+ public:
+  Pusher(Session& session, const LinePush& push, LineReader lines)
+      : session_(session), push_(push), lines_(std::move(lines)) {}
+
+  LinesPushed run() {
+    Progress progress("pushing");
+    for (bool more = true; more;) {
+      auto read = read_batch();
+      if (!read) return stopped(read.error());
+      more = *read;
+      if (!batch_.tasks.empty()) {
+        if (auto sent = send(); !sent) return stopped(sent.error());
+      }
+      progress.at(lines_.bytes_read(), lines_.bytes());
+    }
+    return done_;
+  }
+
+ private:
+  // False: that was the end of the file.
+  Result<bool> read_batch() {
+    batch_ = Push{.tasks = {}, .partial = push_.partial};
+    numbers_.clear();
+    for (std::size_t bytes = 0; batch_.tasks.size() < kBatch && bytes < kBatchBytes;) {
+      std::string_view line;
+      const auto more = lines_.next(line);
+      if (!more) return tl::unexpected(more.error());
+      if (!*more) return false;
+      if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+      bytes += line.size();
+      auto task = push_.read(line);
+      if (!task) {
+        Error& error = task.error();
+        error.message = fmt::format("line {}: {}", lines_.number(), error.message);
+        if (!push_.partial) return tl::unexpected(std::move(error));
+        pass_over(error);
+        continue;
+      }
+      if (!*task) continue;
+      batch_.tasks.push_back(**std::move(task));
+      numbers_.push_back(lines_.number());
+    }
+    return true;
+  }
+
+  Status send() {
+    std::optional<std::string> key;
+    if (push_.key) key = fmt::format("{}/{}", *push_.key, ++batches_);
+    auto reply = push_batch(session_, batch_, key);
+    // A task that no queue would take refuses its batch, however partial: on without it.
+    while (!reply && push_.partial) {
+      const auto place = place_of(reply.error());
+      if (!place) break;
+      pass_over(at_line(reply.error()));
+      batch_.tasks.erase(batch_.tasks.begin() + static_cast<std::ptrdiff_t>(place->index));
+      numbers_.erase(numbers_.begin() + static_cast<std::ptrdiff_t>(place->index));
+      if (batch_.tasks.empty()) return {};
+      reply = push_batch(session_, batch_, key);
+    }
+    if (!reply) return tl::unexpected(at_line(reply.error()));
+    for (std::size_t i = 0; i < reply->tasks.size(); ++i) {
+      const Pushed& pushed = reply->tasks[i];
+      if (pushed.error && i < numbers_.size()) {
+        pass_over(
+            {pushed.error->code, fmt::format("line {}: {}", numbers_[i], pushed.error->message)});
+      } else {
+        ++(pushed.created ? done_.created : done_.existing);
+        push_.on_pushed(pushed);
+      }
+    }
+    return {};
+  }
+
+  // `tasks[16].user: …` is about one of the batch: which, and what.
+  struct Place {
+    std::size_t index = 0;
+    std::string_view what;
+  };
+  [[nodiscard]] std::optional<Place> place_of(const Error& error) const {
+    constexpr std::string_view kPrefix = "tasks[";
+    if (!error.message.starts_with(kPrefix)) return std::nullopt;
+    Place place;
+    const char* const end = error.message.data() + error.message.size();
+    const auto [rest, failure] =
+        std::from_chars(error.message.data() + kPrefix.size(), end, place.index);
+    if (failure != std::errc() || rest == end || *rest != ']' || place.index >= numbers_.size()) {
+      return std::nullopt;
+    }
+    place.what = std::string_view(rest + 1, static_cast<std::size_t>(end - rest - 1));
+    if (place.what.starts_with('.')) place.what.remove_prefix(1);
+    if (place.what.starts_with(": ")) place.what.remove_prefix(2);
+    return place;
+  }
+
+  [[nodiscard]] Error at_line(Error error) const {
+    if (const auto place = place_of(error)) {
+      error.message = fmt::format("line {}: {}", numbers_[place->index], place->what);
+    } else if (numbers_.front() == numbers_.back()) {
+      error.message = fmt::format("line {}: {}", numbers_.front(), error.message);
+    } else {
+      error.message =
+          fmt::format("lines {} to {}: {}", numbers_.front(), numbers_.back(), error.message);
+    }
+    return error;
+  }
+
+  void pass_over(const Error& error) {
+    session_.screen().error(error);
+    ++done_.refused;
+    if (done_.status == 0) done_.status = row_of(error.code).exit_code;
+  }
+
+  LinesPushed stopped(const Error& error) {
+    const std::int64_t before = done_.created + done_.existing;
+    session_.screen().error(error);
+    session_.screen().note(fmt::format("{} {} pushed before that, and nothing after it", before,
+                                       before == 1 ? "task was" : "tasks were"));
+    done_.status = row_of(error.code).exit_code;
+    return done_;
+  }
+
+  Session& session_;
+  const LinePush& push_;
+  LineReader lines_;
+  Push batch_;
+  std::vector<std::int64_t> numbers_;  // the lines of the batch
+  std::int64_t batches_ = 0;
+  LinesPushed done_;
+};
+
+}  // namespace
+
+Result<LinesPushed> push_lines(Session& session, const LinePush& push) {
+  auto lines = LineReader::open(push.file);
+  if (!lines) return tl::unexpected(std::move(lines.error()));
+  return Pusher(session, push, std::move(*lines)).run();
+}
+
+}  // namespace retsu::cli
