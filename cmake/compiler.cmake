@@ -24,6 +24,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-error=stringop-overflow
     -Wno-error=stringop-overread
     -Wno-error=tsan)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-w) # builds the fuzzers only; to warn is GCC's duty
 endif()
 
 find_program(RETSU_CCACHE ccache)

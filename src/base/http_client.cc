@@ -185,11 +185,14 @@ class HttpClient::Body {
       (void)transfer.headers.release();
       transfer.headers.reset(longer);
     };
-    for (const auto& [name, value] : call.headers) add_header(name + ": " + value);
+    for (const auto& [name, value] : call.headers) {
+      add_header(value.empty() ? name + ";" : name + ": " + value);
+    }
     add_header("Expect:");  // the server says no soon enough
     curl_easy_setopt(handle, CURLOPT_URL, call.url.c_str());
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+    if (call.method == "HEAD") curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
     if (!call.body.empty() || call.method == "POST" || call.method == "PUT" ||
         call.method == "PATCH") {
       curl_easy_setopt(handle, CURLOPT_POST, 1L);
@@ -235,7 +238,9 @@ class HttpClient::Body {
   static std::size_t take_header(const char* bytes, std::size_t size, std::size_t count, void* to) {
     auto& answer = static_cast<Transfer*>(to)->answer;
     std::string_view line(bytes, size * count);
-    while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) {
+      line.remove_suffix(1);
+    }
     if (line.starts_with("HTTP/")) answer.headers.clear();  // an earlier one was not the last
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) return size * count;
@@ -256,8 +261,10 @@ class HttpClient::Body {
       transfer.call.on_piece(piece);
       return piece.size();
     }
-    if (transfer.answer.body.size() + piece.size() > transfer.call.answer_limit) return 0;
-    transfer.answer.body += piece;
+    const std::size_t room = transfer.call.answer_limit - transfer.answer.body.size();
+    const bool is_failure = status >= 300;  // its status says what there is to know
+    if (piece.size() > room && !is_failure) return 0;
+    transfer.answer.body += piece.substr(0, room);
     return piece.size();
   }
 

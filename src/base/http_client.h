@@ -21,7 +21,7 @@ struct HttpCall {
   bool once = false;  // not sent again by itself on a new connection if a kept one turns out dead
   std::optional<std::chrono::milliseconds> timeout = {};  // for all of it; none: for ever
   std::chrono::milliseconds connect_timeout{5'000};
-  std::size_t answer_limit = std::size_t{256} << 20;
+  std::size_t answer_limit = std::size_t{256} << 20;  // of a body; that of a failure is cut there
   // For an answer of 200 that is read while it comes; its body stays empty. On the client's thread.
   std::function<void(std::string_view)> on_piece = nullptr;
 };

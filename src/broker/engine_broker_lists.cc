@@ -46,7 +46,7 @@ bool EngineBroker::search(Request& request) {
       });
   if (!begun) return false;
   searching_.emplace(number, std::move(request));
-  look_again_ = Steady::now();  // the keeper may have to tidy up first
+  if (keeper_->is_awaited()) look_again_ = Steady::now();  // it has to tidy up first
   return true;
 }
 

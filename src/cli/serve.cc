@@ -138,6 +138,7 @@ Result<int> serve(Session& session, const Options& options) {
   if (!settings) return tl::unexpected(settings.error());
   const sigset_t signals = hold_signals();
 
+  Log log(config->log.form);
   EmbeddedBroker::Settings of_store{.limits = config->limits};
   const bool is_manual = options.clock == "manual";
   if (is_manual) of_store.clock = nullptr;
@@ -153,7 +154,6 @@ Result<int> serve(Session& session, const Options& options) {
   if (!tokens) return tl::unexpected(tokens.error());
   settings->tokens = &*tokens;
   settings->commits = &(*broker)->figures().commits;
-  Log log(config->log.form);
   settings->log = &log;
   auto server = server::Server::start(**broker, *std::move(settings));
   if (!server) return tl::unexpected(server.error());

@@ -2,11 +2,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <sstream>
 #include <stop_token>
 #include <thread>
 
+#include "base/file_limit.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/session.h"
@@ -136,6 +139,17 @@ std::string default_name() {
   return fmt::format("{}:{}", host.data(), ::getpid());
 }
 
+// Whether it can be run: a path, or a name that is found in PATH.
+bool is_command(const std::string& word) {
+  if (word.find('/') != std::string::npos) return ::access(word.c_str(), X_OK) == 0;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((folder + "/" + word).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
 struct Times {
   Millis lease;
   Millis grace;
@@ -159,6 +173,12 @@ Result<int> work(Session& session, const Options& options) {
   }
   const auto times = read_times(options);
   if (!times) return tl::unexpected(times.error());
+  if (!options.http && !is_command(options.command[0])) {
+    return refuse(ErrorCode::kInvalid,
+                  fmt::format("{}: there is no such command", options.command[0]));
+  }
+  std::signal(SIGCHLD, SIG_DFL);  // or nobody could tell how a command ended
+  raise_file_limit();
   const sigset_t signals = hold_signals();
   const auto broker = session.broker(Session::Missing::kMake);
   if (!broker) return tl::unexpected(broker.error());

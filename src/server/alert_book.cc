@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <limits>
 
 #include "server/alerts.h"
 
 namespace retsu::server {
 namespace {
 
-constexpr int kSamples = 360;  // over the longest window
+constexpr int kPoints = 360;  // over a window
 
 double value_in(const Sample& sample, const std::string& queue, std::string_view name) {
   const auto found = sample.values.find(queue);
@@ -15,12 +14,10 @@ double value_in(const Sample& sample, const std::string& queue, std::string_view
   return value == found->second.end() ? 0 : value->second;
 }
 
-double rise(const Sample& from, const Sample& to, const std::string& queue,
-            const std::vector<std::string>& names) {
+double sum_in(const Sample& sample, const std::string& queue,
+              const std::vector<std::string>& names) {
   double sum = 0;
-  for (const std::string& name : names) {
-    sum += value_in(to, queue, name) - value_in(from, queue, name);
-  }
+  for (const std::string& name : names) sum += value_in(sample, queue, name);
   return sum;
 }
 
@@ -28,27 +25,23 @@ double rise(const Sample& from, const Sample& to, const std::string& queue,
 
 AlertBook::AlertBook(AlertRules rules) {
   for (auto& [name, rule] : rules) {
-    longest_ = std::max(longest_, Millis(rule.window_ms));
-    states_[name] = {.name = name, .rule = std::move(rule)};
+    watched_[name] = {.state = {.name = name, .rule = std::move(rule)}};
   }
 }
 
-std::vector<AlertState> AlertBook::add(Sample sample) {
-  // The last but one is as old as it must be for the last one to be news.
-  const bool is_close =
-      past_.size() > 1 && sample.at - past_[past_.size() - 2].at < longest_ / kSamples;
-  if (is_close) past_.pop_back();
-  const TimePoint now = sample.at;
-  past_.push_back(std::move(sample));
-  while (past_.size() > 1 && past_[1].at <= now - longest_) past_.pop_front();
-
+std::vector<AlertState> AlertBook::add(const Sample& sample) {
   std::vector<AlertState> changed;
-  for (auto& [name, state] : states_) {
-    state.value = value_of_rule(state.rule);
-    const bool fires = state.rule.enabled && state.value && *state.value > state.rule.above;
+  for (auto& [name, watched] : watched_) {
+    AlertState& state = watched.state;
+    const AlertRule& rule = state.rule;
+    const double count = rule.gauge.empty() ? sum_in(sample, rule.queue, rule.count)
+                                            : value_in(sample, rule.queue, rule.gauge);
+    remember(watched, {sample.at, count, sum_in(sample, rule.queue, rule.of)});
+    state.value = value_of(watched);
+    const bool fires = rule.enabled && state.value && *state.value > rule.above;
     if (fires == state.firing) continue;
     state.firing = fires;
-    state.since = fires ? std::optional(now) : std::nullopt;
+    state.since = fires ? std::optional(sample.at) : std::nullopt;
     changed.push_back(state);
   }
   return changed;
@@ -56,26 +49,34 @@ std::vector<AlertState> AlertBook::add(Sample sample) {
 
 std::vector<AlertState> AlertBook::states() const {
   std::vector<AlertState> all;
-  for (const auto& [name, state] : states_) all.push_back(state);
+  for (const auto& [name, watched] : watched_) all.push_back(watched.state);
   return all;
 }
 
-std::optional<double> AlertBook::value_of_rule(const AlertRule& rule) const {
-  const Sample& last = past_.back();
-  const TimePoint begin = last.at - Millis(rule.window_ms);
-  // The last one before the window, or the first that there is.
-  auto first = std::ranges::upper_bound(past_, begin, {}, &Sample::at);
-  if (first != past_.begin()) --first;
-  if (!rule.gauge.empty()) {
-    if (first->at > begin) return std::nullopt;  // not for that long yet
-    double lowest = std::numeric_limits<double>::max();
-    for (auto each = first; each != past_.end(); ++each) {
-      lowest = std::min(lowest, value_in(*each, rule.queue, rule.gauge));
-    }
-    return lowest;
+void AlertBook::remember(Watched& watched, const Point& point) {
+  auto& past = watched.past;
+  const Millis window(watched.state.rule.window_ms);
+  // The last but one is as old as it must be for the last one to be news.
+  const bool is_close = past.size() > 1 && point.at - past[past.size() - 2].at < window / kPoints;
+  if (is_close && watched.state.rule.gauge.empty()) past.pop_back();
+  if (is_close && !watched.state.rule.gauge.empty()) {  // its lowest is not to be lost
+    past.back() = {point.at, std::min(past.back().count, point.count), 0};
+  } else {
+    past.push_back(point);
   }
-  const double count = rise(*first, last, rule.queue, rule.count);
-  const double whole = rule.of.empty() ? 1 : rise(*first, last, rule.queue, rule.of);
+  while (past.size() > 1 && past[1].at <= point.at - window) past.pop_front();
+}
+
+std::optional<double> AlertBook::value_of(const Watched& watched) {
+  const AlertRule& rule = watched.state.rule;
+  const Point& first = watched.past.front();
+  const Point& last = watched.past.back();
+  if (!rule.gauge.empty()) {
+    if (last.at - first.at < Millis(rule.window_ms)) return std::nullopt;  // not for that long yet
+    return std::ranges::min(watched.past, {}, &Point::count).count;
+  }
+  const double count = last.count - first.count;
+  const double whole = rule.of.empty() ? 1 : last.whole - first.whole;
   const double events = rule.of.empty() ? count : whole;
   if (whole <= 0 || events < static_cast<double>(rule.from_events)) return std::nullopt;
   return count / whole;

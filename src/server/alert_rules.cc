@@ -10,7 +10,7 @@
 namespace retsu::server {
 namespace {
 
-constexpr std::int64_t kShortestMs = 1'000;
+constexpr std::int64_t kShortestMs = 10'000;
 constexpr std::int64_t kLongestMs = std::int64_t{7} * 24 * 3'600'000;
 constexpr std::int64_t kEnough = 20;  // events, before a share of them says anything
 
@@ -35,7 +35,7 @@ std::optional<std::string> fault_of(const AlertRule& rule) {
   }
   if (rule.above < 0) return "above: must not be negative";
   if (rule.window_ms < kShortestMs || rule.window_ms > kLongestMs) {
-    return "window_ms: must be from a second to 7 days";
+    return "window_ms: must be from 10 seconds to 7 days";
   }
   if (rule.from_events < 0) return "from_events: must not be negative";
   return std::nullopt;

@@ -42,38 +42,52 @@ constexpr auto fields_of(std::type_identity<Notice>) {
               Field{"since", &Notice::since}};
 }
 
-// POSTs notices, with patience. Whoever destroys it gives up what was not told yet.
+// POSTs notices one after the other, with patience. Whoever destroys it gives up what was not told
+// yet. Thread-safe.
 class Webhook {
  public:
   Webhook(std::string url, Log* log) : url_(std::move(url)), log_(log) {}
 
-  void tell(std::string body) { send(std::move(body), 1); }
+  void tell(std::string body) {
+    const std::lock_guard lock(mutex_);
+    notices_.push_back(std::move(body));
+    if (notices_.size() == 1) send(1);
+  }
 
  private:
-  void send(std::string body, int number) {
+  // With the lock.
+  void send(int number) {
     HttpCall call{.method = "POST",
                   .url = url_,
                   .headers = {{"Content-Type", "application/json"}},
-                  .body = body,
+                  .body = notices_.front(),
                   .timeout = std::chrono::seconds(10)};
-    client_.start(std::move(call), [this, body, number](const HttpClient::Answered& answer) {
-      if (answer && answer->status < 300) return;
+    client_.start(std::move(call), [this, number](const HttpClient::Answered& answer) {
       if (!answer && answer.error().kind == HttpFailure::Kind::kCanceled) return;
-      if (number < kTries) {
-        return client_.run_after(kFirstPause * (1 << (number - 1)),
-                                 [this, body, number] { send(body, number + 1); });
+      const bool is_told = answer && answer->status < 300;
+      const std::lock_guard lock(mutex_);
+      if (!is_told && number < kTries) {
+        return client_.run_after(kFirstPause * (1 << (number - 1)), [this, number] {
+          const std::lock_guard again(mutex_);
+          send(number + 1);
+        });
       }
-      if (log_ == nullptr) return;
-      log_->write(
-          LogLevel::kError, "a webhook was not told of an alert",
-          {{"error", answer ? "HTTP " + std::to_string(answer->status) : answer.error().message},
-           {"tries", kTries}});
+      if (!is_told && log_ != nullptr) {
+        log_->write(
+            LogLevel::kError, "a webhook was not told of an alert",
+            {{"error", answer ? "HTTP " + std::to_string(answer->status) : answer.error().message},
+             {"tries", kTries}});
+      }
+      notices_.pop_front();
+      if (!notices_.empty()) send(1);
     });
   }
 
   const std::string url_;
   Log* const log_;
-  HttpClient client_;
+  std::mutex mutex_;
+  std::deque<std::string> notices_;  // the first is being told
+  HttpClient client_;                // goes first
 };
 
 // On the loop's thread.
@@ -127,13 +141,14 @@ class Alerts final : public std::enable_shared_from_this<Alerts> {
     const std::string queue = left.extract(left.begin()).value();
     ask(GetQueue{queue}, [self = shared_from_this(), sample, left = std::move(left), is_known, then,
                           queue](const Answer& answer) {
+      const bool is_gone = !answer && answer.error().code == ErrorCode::kNotFound;
       if (answer) {
         const auto& info = std::get<QueueInfo>(*answer);
         auto& values = sample->values[queue];
         self->add(values, info.tasks, info.counters);
         values[std::string(kOldestAge)] = static_cast<double>(info.oldest_age_ms.value_or(0));
       }
-      self->look_at_queues(sample, left, is_known, then);
+      self->look_at_queues(sample, left, is_known && (answer || is_gone), then);
     });
   }
 
@@ -160,7 +175,7 @@ class Alerts final : public std::enable_shared_from_this<Alerts> {
     });
     sample.values[""][std::string(kKeyed)] = static_cast<double>(counters_.keyed);
     sample.values[""][std::string(kReplayedKeys)] = static_cast<double>(counters_.replayed);
-    for (const AlertState& changed : book_.add(std::move(sample))) tell(changed);
+    for (const AlertState& changed : book_.add(sample)) tell(changed);
   }
 
   static void add_times(Values& to, const TaskTimes::OfQueue& times) {

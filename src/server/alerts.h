@@ -47,15 +47,24 @@ class AlertBook {
   explicit AlertBook(AlertRules rules);
 
   // Answers the alerts that changed by it.
-  std::vector<AlertState> add(Sample sample);
+  std::vector<AlertState> add(const Sample& sample);
   [[nodiscard]] std::vector<AlertState> states() const;
 
  private:
-  [[nodiscard]] std::optional<double> value_of_rule(const AlertRule& rule) const;
+  // What a rule looks at, at one moment.
+  struct Point {
+    TimePoint at;
+    double count;  // or the gauge
+    double whole;
+  };
+  struct Watched {
+    AlertState state;
+    std::deque<Point> past = {};  // of the window and the last one before, a few hundred at most
+  };
+  static void remember(Watched& watched, const Point& point);
+  static std::optional<double> value_of(const Watched& watched);
 
-  Millis longest_{0};
-  std::deque<Sample> past_;  // not more than a few hundred, the newest last
-  std::map<std::string, AlertState> states_;
+  std::map<std::string, Watched> watched_;
 };
 
 // Answers what is to be called twice a second, on the loop's thread. All of them outlive the

@@ -50,6 +50,10 @@ Status check(const Config& config) {
   }
   if (config.store.empty()) return tl::unexpected(invalid("store: must be a directory"));
   if (auto fine = check_range("http", config.http, std::int64_t{1} << 30); !fine) return fine;
+  if (config.http.body_bytes < static_cast<std::int64_t>(kBatchBody)) {
+    return tl::unexpected(
+        invalid(fmt::format("http.body_bytes: must be {} or more, as one batch", kBatchBody)));
+  }
   if (auto fine = check_range("limits", config.limits, std::int64_t{1} << 50); !fine) return fine;
   if (auto rules = alert_rules(config.alerts.rules); !rules) {
     rules.error().message = "alerts.rules." + rules.error().message;
@@ -86,11 +90,11 @@ Result<Config> config_from_toml(std::string_view text) {
 
 Result<Config> read_config(const std::string& path) {
   std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad()) {
     return tl::unexpected(invalid(fmt::format("{}: {}", path, std::strerror(errno))));
   }
-  auto config = config_from_toml(text.str());
+  auto config = config_from_toml(text);
   if (!config) config.error().message = fmt::format("{}: {}", path, config.error().message);
   return config;
 }

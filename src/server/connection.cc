@@ -7,6 +7,8 @@ namespace {
 
 // A refused request's body is read and forgotten up to here, so that the next request can follow.
 constexpr std::size_t kForgottenBody = 64 << 10;
+// What is always held, so that small requests (a heartbeat, a result) find room beside large ones.
+constexpr std::size_t kFreeBody = 64 << 10;
 
 }  // namespace
 
@@ -94,7 +96,8 @@ std::size_t Connection::take_some(std::string_view bytes) {
     taken += *some;
     if (arriving_) {
       body_bytes_ += *some;
-      const bool is_held = arriving_->route != nullptr && !arriving_->body_reader;
+      const bool is_held =
+          arriving_->route != nullptr && !arriving_->body_reader && body_bytes_ > kFreeBody;
       if (is_held && !arriving_->body_share.take(*some)) {
         refuse({ErrorCode::kOverloaded, "the server holds too many large requests; try again", "",
                 Millis(1'000)});
@@ -165,6 +168,7 @@ void Connection::refuse(const Error& error) {
   if (last_ && !arriving_) return;
   last_ = true;
   kept_.clear();
+  parser_ = RequestParser(limits_.header_bytes);
   std::shared_ptr<Exchange> exchange = std::exchange(arriving_, nullptr);
   if (exchange && exchange->body_reader) return close();  // it would answer for what it has
   if (!exchange) add(exchange = std::make_shared<Exchange>());
@@ -304,7 +308,9 @@ void Connection::sweep(Clock::time_point now) {
   if (waits_for_us || !(parser_.has_begun() || !kept_.empty())) return;
   const auto earned =
       std::chrono::milliseconds(1'000 * body_bytes_ / limits_.body_bytes_per_second);
-  if (now - request_began_ <= limits_.request_time + (arriving_ ? earned : earned.zero())) return;
+  const bool is_stalled = arriving_ && now - last_active_ > limits_.stalled_time;
+  const auto allowed = limits_.request_time + (arriving_ ? earned : earned.zero());
+  if (!is_stalled && now - request_began_ <= allowed) return;
   refuse({ErrorCode::kDeadline, "the request took too long to arrive"});
   go_on();
 }

@@ -1,7 +1,6 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <unordered_set>
 
+#include "base/file_limit.h"
 #include "server/clock_door.h"
 #include "server/events.h"
 #include "server/health.h"
@@ -34,14 +34,6 @@ std::string shown(const tcp::endpoint& endpoint) {
   return endpoint.address().is_v6()
              ? fmt::format("[{}]:{}", endpoint.address().to_string(), endpoint.port())
              : fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port());
-}
-
-// As many files as the system lets us have: connections are files.
-void raise_file_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace

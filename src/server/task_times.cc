@@ -9,8 +9,12 @@ TaskTimes::TaskTimes(Broker& broker)
 
 void TaskTimes::for_each(
     const std::function<void(const std::string&, const OfQueue&)>& call) const {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [name, queue] : queues_) call(name, *queue);
+  std::vector<std::pair<std::string, const OfQueue*>> all;  // none ever goes
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, queue] : queues_) all.emplace_back(name, queue.get());
+  }
+  for (const auto& [name, queue] : all) call(name, *queue);
 }
 
 void TaskTimes::take(const TaskEvent& event) {

@@ -19,6 +19,7 @@ struct Lease {
   Steady::time_point until;
   Steady::time_point last_beat;
   Steady::time_point next_beat;
+  bool is_asking = false;  // for more time
 };
 
 // Why a run is to end before it has.
@@ -44,6 +45,11 @@ class ActiveRun final : public Run {
   std::optional<Json> take_progress() {
     const std::lock_guard lock(mutex_);
     return std::exchange(progress_, std::nullopt);
+  }
+  // It could not be told. If there is no news, it is told with the next one.
+  void give_back_progress(Json value) {
+    const std::lock_guard lock(mutex_);
+    if (!progress_) progress_ = std::move(value);
   }
 
   // The first cause stays, but for a lost lease, after which nothing may be settled.

@@ -50,6 +50,19 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
+// What this process, or the machine, has not enough of.
+bool is_want(int error) {
+  constexpr int kWants[] = {EAGAIN, ENOMEM, EMFILE, ENFILE};
+  return std::ranges::find(kWants, error) != std::ranges::end(kWants);
+}
+
+// Then the system forgets children as they end.
+bool is_nobody_waited_for() {
+  struct sigaction action {};
+  if (::sigaction(SIGCHLD, nullptr, &action) != 0) return false;
+  return action.sa_handler == SIG_IGN || (action.sa_flags & SA_NOCLDWAIT) != 0;
+}
+
 // A child that does not read its input must not end us.
 class WithoutBrokenPipes {
  public:
@@ -101,13 +114,18 @@ void File::close() {
   number_ = -1;
 }
 
-tl::expected<ChildProcess, std::string> ChildProcess::start(Command command) {
+tl::expected<ChildProcess, ChildProcess::Refusal> ChildProcess::start(Command command) {
+  if (is_nobody_waited_for()) {
+    return tl::unexpected(Refusal{"SIGCHLD is ignored, so nobody could tell how it ends"});
+  }
   auto input = make_pipe();
   auto output = make_pipe();
   auto error = make_pipe();
   auto progress = make_pipe();
-  if (!input || !output || !error || !progress) {
-    return tl::unexpected(std::string(std::strerror(errno)));
+  ChildProcess child;
+  child.stopped_ = File(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!input || !output || !error || !progress || !child.stopped_.is_open()) {
+    return tl::unexpected(Refusal{std::strerror(errno), true});
   }
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -115,6 +133,7 @@ tl::expected<ChildProcess, std::string> ChildProcess::start(Command command) {
   for (const File* end : {&input->read, &output->write, &error->write, &progress->write}) {
     posix_spawn_file_actions_adddup2(&files, end->number(), standard++);
   }
+  posix_spawn_file_actions_addclosefrom_np(&files, standard);  // libraries open files as they like
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -126,14 +145,19 @@ tl::expected<ChildProcess, std::string> ChildProcess::start(Command command) {
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  ChildProcess child;
   const int failure =
       ::posix_spawnp(&child.pid_, command.words[0].c_str(), &files, &attributes,
                      pointers(command.words).data(), pointers(command.variables).data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
-  if (failure != 0) return tl::unexpected(std::string(std::strerror(failure)));
+  if (failure != 0) return tl::unexpected(Refusal{std::strerror(failure), is_want(failure)});
   child.ended_ = File(static_cast<int>(::syscall(SYS_pidfd_open, child.pid_, 0)));
+  if (!child.ended_.is_open()) {
+    const int why = errno;
+    ::kill(-child.pid_, SIGKILL);
+    ::waitpid(child.pid_, nullptr, 0);
+    return tl::unexpected(Refusal{std::strerror(why), true});
+  }
   child.input_ = std::move(input->write);
   child.output_ = std::move(output->read);
   child.error_ = std::move(error->read);
@@ -144,19 +168,17 @@ tl::expected<ChildProcess, std::string> ChildProcess::start(Command command) {
   return child;
 }
 
-int ChildProcess::attend(std::string_view input, const Listener& listener,
-                         const std::stop_token& stop, milliseconds grace) {
+ChildProcess::Ended ChildProcess::attend(std::string_view input, const Listener& listener,
+                                         const std::stop_token& stop, milliseconds grace) {
   const WithoutBrokenPipes guard;
-  const File stopped(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const std::stop_callback on_stop(stop, [&] { ::eventfd_write(stopped.number(), 1); });
+  const std::stop_callback on_stop(stop, [&] { ::eventfd_write(stopped_.number(), 1); });
   std::optional<Steady::time_point> patience;  // until SIGKILL; when it has ended, for last words
-  bool was_told = false;
+  Ended end;
   bool has_ended = false;
-  int status = 0;
   if (input.empty()) input_.close();
   while (!has_ended || output_.is_open() || error_.is_open() || progress_.is_open()) {
     std::array<pollfd, 6> files{{{has_ended ? -1 : ended_.number(), POLLIN, 0},
-                                 {was_told ? -1 : stopped.number(), POLLIN, 0},
+                                 {end.was_told_to ? -1 : stopped_.number(), POLLIN, 0},
                                  {input_.number(), POLLOUT, 0},
                                  {output_.number(), POLLIN, 0},
                                  {error_.number(), POLLIN, 0},
@@ -168,7 +190,7 @@ int ChildProcess::attend(std::string_view input, const Listener& listener,
     if (files[5].revents != 0) listen(progress_, listener.progress);
     if (files[0].revents != 0) {
       ::kill(-pid_, SIGKILL);  // before we wait for it: until then the group's number is its own
-      ::waitpid(pid_, &status, 0);
+      ::waitpid(pid_, &end.status, 0);
       has_ended = true;
       patience = Steady::now() + kLastWords;
     }
@@ -176,7 +198,7 @@ int ChildProcess::attend(std::string_view input, const Listener& listener,
     if (has_ended) {
       if (is_late) break;
     } else if (files[1].revents != 0) {
-      was_told = true;
+      end.was_told_to = true;
       ::kill(-pid_, SIGTERM);
       patience = Steady::now() + grace;
     } else if (is_late) {
@@ -184,7 +206,7 @@ int ChildProcess::attend(std::string_view input, const Listener& listener,
       patience.reset();
     }
   }
-  return status;
+  return end;
 }
 
 }  // namespace retsu::worker

@@ -45,19 +45,28 @@ class ChildProcess {
     std::function<void(std::string_view)> progress;  // file descriptor 3
   };
 
-  static tl::expected<ChildProcess, std::string> start(Command command);
+  // Refused: why not, and whether it is this process that lacks something (files, memory).
+  struct Refusal {
+    std::string message;
+    bool is_ours = false;
+  };
+  static tl::expected<ChildProcess, Refusal> start(Command command);
 
-  // Gives it the input and listens until it has ended; answers how, as waitpid() does. After `stop`
-  // the group gets SIGTERM and, if that does not help within `grace`, SIGKILL. Whoever is left of
-  // the group in the end is killed.
-  int attend(std::string_view input, const Listener& listener, const std::stop_token& stop,
-             std::chrono::milliseconds grace);
+  struct Ended {
+    int status = 0;            // as waitpid() tells
+    bool was_told_to = false;  // by SIGTERM from us
+  };
+  // Gives it the input and listens until it has ended. After `stop` the group gets SIGTERM and, if
+  // that does not help within `grace`, SIGKILL. Whoever is left of the group in the end is killed.
+  Ended attend(std::string_view input, const Listener& listener, const std::stop_token& stop,
+               std::chrono::milliseconds grace);
 
  private:
   ChildProcess() = default;
 
   pid_t pid_ = -1;
-  File ended_;  // readable when it has
+  File ended_;    // readable when it has
+  File stopped_;  // readable when it is to
   File input_;
   File output_;
   File error_;

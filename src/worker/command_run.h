@@ -21,7 +21,9 @@ struct CommandSettings {
 //
 // Exit 0 finishes the task, 65 fails it for good, 69 throttles its queue, anything else fails it;
 // the end of standard error stands in its history. When the run is to stop, the group gets SIGTERM,
-// then SIGKILL. Whoever is left of the group when the command has ended is killed.
+// then SIGKILL, and exit 0 does not finish it any more. If this process cannot start it for want of
+// files or memory, the task is given back. Whoever is left of the group when the command has ended
+// is killed.
 Handler run_command(CommandSettings settings);
 
 }  // namespace retsu::worker

@@ -52,9 +52,12 @@ bool is_token(std::string_view text) {
 bool is_header_value(std::string_view text) {
   return std::ranges::none_of(text, [](unsigned char c) { return c < ' ' && c != '\t'; });
 }
-bool is_content_type(std::string_view name) {
-  constexpr std::string_view kName = "content-type";
-  return std::ranges::equal(name, kName, {}, [](unsigned char c) { return std::tolower(c); });
+bool is_named(std::string_view name, std::string_view small) {
+  return std::ranges::equal(name, small, {}, [](unsigned char c) { return std::tolower(c); });
+}
+// How long a body is, is not the task's to say: others' requests follow on the same connection.
+bool is_framing(std::string_view name) {
+  return is_named(name, "content-length") || is_named(name, "transfer-encoding");
 }
 
 tl::expected<HttpCall, std::string> call_of(const ClaimedTask& task) {
@@ -64,10 +67,10 @@ tl::expected<HttpCall, std::string> call_of(const ClaimedTask& task) {
   HttpCall call{.method = request->method, .url = request->url, .answer_limit = kAnswerBytes};
   bool has_type = false;
   for (const auto& [name, value] : request->headers) {
-    if (!is_token(name) || !is_header_value(value)) {
-      return tl::unexpected(fmt::format("headers: {} is not a header", name));
+    if (!is_token(name) || !is_header_value(value) || is_framing(name)) {
+      return tl::unexpected(fmt::format("headers: {} is not a header that can be set", name));
     }
-    has_type |= is_content_type(name);
+    has_type |= is_named(name, "content-type");
     call.headers.emplace_back(name, value);
   }
   if (!request->body.empty() && request->body.view() != "null") {

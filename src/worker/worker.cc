@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "base/uuid.h"
@@ -23,6 +24,8 @@ constexpr Millis kShortWait{1'000};  // with until_empty, while something may st
 constexpr Millis kFirstPause{100};   // after a failure
 constexpr Millis kLongestPause{5'000};
 constexpr Millis kBetweenProgress{1'000};
+constexpr Millis kAfterRefusal{1'000};       // of a heartbeat, until the next one
+constexpr Millis kLastTries{3'000};          // to settle, when it must stop now
 constexpr std::int64_t kMostAtOnce = 1'000;  // what a claim may ask for
 
 // What a server says that is away, stops or comes back.
@@ -30,8 +33,16 @@ constexpr ErrorCode kMayPass[] = {ErrorCode::kUnavailable, ErrorCode::kShutdown,
                                   ErrorCode::kDeadline,    ErrorCode::kOutcomeUnknown,
                                   ErrorCode::kOverloaded,  ErrorCode::kStorageFull,
                                   ErrorCode::kDraining};
-bool may_pass(const Error& error) {
-  return std::ranges::find(kMayPass, error.code) != std::ranges::end(kMayPass);
+
+// What says that a task is another's now.
+constexpr ErrorCode kLost[] = {ErrorCode::kStaleClaim, ErrorCode::kNotFound,
+                               ErrorCode::kInvalidTransition};
+// What says that an outcome cannot be taken, however often it is told.
+constexpr ErrorCode kUnfit[] = {ErrorCode::kInvalid, ErrorCode::kTooLarge, ErrorCode::kUnknownField,
+                                ErrorCode::kDependencyCycle, ErrorCode::kUnknownDependency};
+template <std::size_t Size>
+bool is_one_of(const Error& error, const ErrorCode (&codes)[Size]) {
+  return std::ranges::find(codes, error.code) != std::ranges::end(codes);
 }
 
 // Longer from failure to failure.
@@ -56,6 +67,8 @@ class Worker::Body {
 
   Status run(const std::stop_token& finish, const std::stop_token& now) {
     stop_claiming_ = std::stop_source();
+    stop_beats_ = std::stop_source();
+    gives_up_at_.reset();
     is_over_ = false;
     Status status;
     std::vector<std::jthread> threads;
@@ -65,19 +78,30 @@ class Worker::Body {
         stop_claiming();
         end_all();
       });
-      threads.emplace_back([this] { keep_leases(); });
-      for (int i = 0; i < settings_.concurrency; ++i) threads.emplace_back([this] { live_on(); });
-      status = claim_on();
+      status = begin_threads(threads);
+      if (status) status = claim_on();
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return active_.empty(); });
       is_over_ = true;
     }
+    stop_beats_.request_stop();
     changed_.notify_all();
     return status;
   }
 
  private:
   using Runs = std::set<std::shared_ptr<ActiveRun>>;
+
+  Status begin_threads(std::vector<std::jthread>& threads) {
+    try {
+      threads.emplace_back([this] { keep_leases(); });
+      for (int i = 0; i < settings_.concurrency; ++i) threads.emplace_back([this] { live_on(); });
+    } catch (const std::system_error& error) {
+      return refuse(ErrorCode::kUnavailable, fmt::format("cannot begin {} threads: {}",
+                                                         settings_.concurrency, error.what()));
+    }
+    return {};
+  }
 
   void stop_claiming() {
     stop_claiming_.request_stop();
@@ -91,6 +115,7 @@ class Worker::Body {
     {
       const std::lock_guard lock(mutex_);
       all = active_;
+      gives_up_at_ = Steady::now() + kLastTries;
     }
     for (const auto& active : all) active->end(Stopped::kShutdown);
   }
@@ -100,24 +125,28 @@ class Worker::Body {
   Status claim_on() {
     std::string claim_id;  // of a claim whose answer was lost
     Pause pause;
+    bool is_held = false;  // there are tasks, but none of them may start
     while (!is_stopped()) {
       const auto places = wait_for_places();
       if (places == 0) break;
+      const bool was_idle = is_idle();  // what runs may bring forth more
+      const Millis wait = !settings_.until_empty ? kWait
+                          : was_idle && !is_held ? Millis(0)
+                                                 : kShortWait;
       if (claim_id.empty()) claim_id = ids_.next(wall_clock());
-      const auto claimed = claim(claim_id, places);
+      const auto claimed = claim(claim_id, places, wait);
       if (!claimed) {
         if (is_stopped()) break;
-        if (!may_pass(claimed.error())) return tl::unexpected(claimed.error());
+        if (!is_one_of(claimed.error(), kMayPass)) return tl::unexpected(claimed.error());
         rest(pause.next(claimed.error()));
         continue;
       }
-      if (is_stopped()) break;
+      if (!begin(*claimed)) break;
       pause = {};
       claim_id.clear();
-      begin(*claimed);
-      if (settings_.until_empty && claimed->tasks.empty() && claimed->remaining == 0 && is_idle()) {
-        return {};
-      }
+      is_held = claimed->tasks.empty() && claimed->remaining > 0;
+      const bool is_empty = claimed->tasks.empty() && claimed->remaining == 0;
+      if (settings_.until_empty && was_idle && is_empty) return {};
     }
     // It may have been granted just when we stopped.
     if (!claim_id.empty()) (void)call(broker_, ReleaseClaim{claim_id});
@@ -141,8 +170,7 @@ class Worker::Body {
     return active_.empty();
   }
 
-  Result<ClaimReply> claim(const std::string& claim_id, std::int64_t places) {
-    const Millis wait = !settings_.until_empty ? kWait : is_idle() ? Millis(0) : kShortWait;
+  Result<ClaimReply> claim(const std::string& claim_id, std::int64_t places, Millis wait) {
     Claim claim{.queues = settings_.queues,
                 .users = settings_.users,
                 .steal = settings_.steal,
@@ -156,11 +184,13 @@ class Worker::Body {
     return call(broker_, std::move(claim), std::move(context));
   }
 
-  void begin(const ClaimReply& claimed) {
+  // False: it is to stop, and nothing has begun.
+  bool begin(const ClaimReply& claimed) {
     const auto now = Steady::now();
     const auto lease = std::make_shared<Lease>(
         Lease{claimed.claim_id, now + settings_.lease, now, now + settings_.lease / 3});
     const std::lock_guard lock(mutex_);
+    if (is_stopped()) return false;
     for (const ClaimedTask& task : claimed.tasks) {
       auto active = std::make_shared<ActiveRun>(task, lease, [this, lease] { hurry(*lease); });
       // The queue's clock may be another than ours: only differences count.
@@ -171,6 +201,7 @@ class Worker::Body {
       pending_.push_back(std::move(active));
     }
     changed_.notify_all();
+    return true;
   }
 
   // ------------------------------------------------------------------------------------ running
@@ -184,24 +215,40 @@ class Worker::Body {
       const auto active = pending_.front();
       pending_.pop_front();
       lock.unlock();
-      live(*active);
+      live(active);
       lock.lock();
       active_.erase(active);
       changed_.notify_all();
     }
   }
 
-  void live(ActiveRun& active) {
+  void live(const std::shared_ptr<ActiveRun>& active) {
     const auto began = Steady::now();
-    SettleOne outcome = active.stopped() == Stopped::kNot ? handled(active) : released();
+    SettleOne outcome = active->stopped() == Stopped::kNot ? handled(*active) : released();
     const bool is_done = outcome.outcome == Outcome::kFinish;
-    const Stopped why = active.stopped();
+    const Stopped why = active->stopped();
     if (why == Stopped::kCanceled || (why == Stopped::kShutdown && !is_done)) outcome = released();
     const Outcome how = outcome.outcome;
-    auto state = settle(active, std::move(outcome));
+    if (!is_done) tell_progress(*active);
+    auto state = settle(*active, std::move(outcome));
     if (!settings_.on_end) return;
     const auto took = std::chrono::floor<Millis>(Steady::now() - began);
-    settings_.on_end({active.task(), how, took, std::move(state)});
+    settings_.on_end({active->task(), how, took, std::move(state)});
+  }
+
+  // What the next attempt is to find.
+  void tell_progress(ActiveRun& active) {
+    if (auto progress = active.take_progress()) {
+      Extend extend{.claim_id = active.claim_id(), .lease_ms = settings_.lease.count()};
+      extend.progress[active.task().id] = *std::move(progress);
+      (void)call(broker_, std::move(extend), until(Steady::now() + kLastTries));
+    }
+  }
+
+  static Context until(Steady::time_point deadline) {
+    Context context;
+    context.deadline = deadline;
+    return context;
   }
 
   SettleOne handled(ActiveRun& active) const {
@@ -216,103 +263,137 @@ class Worker::Body {
     outcome.id = active.task().id;
     outcome.fence = active.task().fence;
     Settle settle{.claim_id = active.claim_id(), .results = {std::move(outcome)}};
-    Pause pause;
-    for (;;) {
-      if (active.stopped() == Stopped::kLost) {
-        return refuse(ErrorCode::kStaleClaim, "the lease was lost while it ran");
-      }
+    bool is_replaced = false;
+    for (Pause pause;;) {
+      const bool was_lost = active.stopped() == Stopped::kLost;
       auto settled = call(broker_, settle);
       if (settled && settled->results.at(0).ok) return *settled->results[0].state;
       Error error = settled ? *settled->results[0].error : settled.error();
-      if (!may_pass(error)) return refused(settle, std::move(error));
+      if (was_lost || is_one_of(error, kLost)) return tl::unexpected(std::move(error));
+      if (is_one_of(error, kUnfit)) {
+        if (std::exchange(is_replaced, true)) return tl::unexpected(std::move(error));
+        replace(settle.results[0], error);
+        continue;
+      }
       const auto later = Steady::now() + pause.next(error);
       std::unique_lock lock(mutex_);
-      if (later > active.lease()->until) return tl::unexpected(std::move(error));
+      const auto last = std::min(active.lease()->until, gives_up_at_.value_or(later));
+      if (later > last) return tl::unexpected(std::move(error));
       changed_.wait_until(lock, later, [&] { return active.stopped() == Stopped::kLost; });
     }
   }
 
-  // An outcome that the queue cannot take (a result that is too long) must not run for ever.
-  Result<State> refused(Settle& settle, Error error) {
-    SettleOne& one = settle.results[0];
-    const bool is_ours = error.code != ErrorCode::kStaleClaim &&
-                         error.code != ErrorCode::kInvalidTransition &&
-                         error.code != ErrorCode::kNotFound;
-    if (!is_ours) return tl::unexpected(std::move(error));
+  // A result that is too long, for instance, must not run for ever.
+  static void replace(SettleOne& outcome, const Error& error) {
     SettleOne instead = failed("the queue refused how it ended: " + error.message, Again::kNever);
-    instead.id = one.id;
-    instead.fence = one.fence;
-    one = std::move(instead);
-    auto settled = call(broker_, settle);
-    if (settled && settled->results.at(0).ok) return *settled->results[0].state;
-    return tl::unexpected(std::move(error));
+    instead.id = outcome.id;
+    instead.fence = outcome.fence;
+    outcome = std::move(instead);
   }
 
   // --------------------------------------------------------------------------------- heartbeats
 
-  // Extends what is due, which also tells what was canceled; ends what has run for too long.
+  // An answer to an extension.
+  struct Heard {
+    std::shared_ptr<Lease> lease;
+    Runs runs;
+    Steady::time_point asked_at;
+    std::map<std::string, Json> progress;  // that was told, if it was heard
+    Result<ExtendReply> reply;
+  };
+
+  // Extends what is due, which also tells what was canceled; ends what has run for too long, and
+  // what another may have by now.
   void keep_leases() {
     std::unique_lock lock(mutex_);
-    while (!is_over_) {
+    while (!is_over_ || asking_ > 0) {
       const auto now = Steady::now();
       auto next = now + settings_.lease / 3;
-      Runs too_long;
+      std::vector<std::pair<std::shared_ptr<ActiveRun>, Stopped>> ending;
       std::map<std::shared_ptr<Lease>, Runs> due;
+      const auto wait_for = [&](Steady::time_point time) { next = std::min(next, time); };
       for (const auto& active : active_) {
+        Lease& lease = *active->lease();
         if (active->timeout && *active->timeout <= now) {
           active->timeout.reset();
-          too_long.insert(active);
+          ending.emplace_back(active, Stopped::kTimeout);
         }
-        if (active->timeout) next = std::min(next, *active->timeout);
-        if (active->lease()->next_beat <= now) {
-          due[active->lease()].insert(active);
-        } else {
-          next = std::min(next, active->lease()->next_beat);
+        if (active->timeout) wait_for(*active->timeout);
+        if (lease.until <= now) {
+          if (active->stopped() != Stopped::kLost) ending.emplace_back(active, Stopped::kLost);
+          continue;
         }
+        wait_for(lease.until);
+        if (lease.is_asking) continue;
+        lease.next_beat <= now ? void(due[active->lease()].insert(active))
+                               : wait_for(lease.next_beat);
       }
-      if (due.empty() && too_long.empty()) {
+      for (const auto& [lease, runs] : due) {
+        lease->is_asking = true;
+        ++asking_;
+      }
+      auto heard = std::exchange(heard_, {});
+      if (ending.empty() && due.empty() && heard.empty()) {
         changed_.wait_until(lock, next);
         continue;
       }
       lock.unlock();
-      for (const auto& active : too_long) active->end(Stopped::kTimeout);
-      for (const auto& [lease, runs] : due) extend(*lease, runs);
+      for (const auto& [active, why] : ending) active->end(why);
+      for (const auto& [lease, runs] : due) ask(lease, runs);
+      for (Heard& each : heard) take(each);
       lock.lock();
     }
   }
 
-  void extend(Lease& lease, const Runs& runs) {
-    const auto asked_at = Steady::now();
-    Extend extend{.claim_id = lease.claim_id, .lease_ms = settings_.lease.count()};
+  void ask(const std::shared_ptr<Lease>& lease, const Runs& runs) {
+    Heard asked{lease, runs, Steady::now(), {}, {}};
     for (const auto& active : runs) {
       if (auto progress = active->take_progress()) {
-        extend.progress[active->task().id] = *std::move(progress);
+        asked.progress[active->task().id] = *std::move(progress);
       }
     }
-    Context context;
-    context.deadline = asked_at + settings_.lease / 3;
-    const auto extended = call(broker_, std::move(extend), std::move(context));
-    if (extended) {
-      for (const auto& active : runs) {
-        const auto is_in = [&](const std::vector<std::string>& ids) {
-          return std::ranges::find(ids, active->task().id) != ids.end();
-        };
-        if (is_in(extended->canceled)) active->end(Stopped::kCanceled);
-        if (is_in(extended->lost)) active->end(Stopped::kLost);
-      }
-    } else if (!may_pass(extended.error()) || Steady::now() > lease_end(lease)) {
-      for (const auto& active : runs) active->end(Stopped::kLost);
-    }
-    const std::lock_guard lock(mutex_);
-    lease.last_beat = asked_at;
-    lease.next_beat = extended ? asked_at + settings_.lease / 3 : Steady::now() + kFirstPause;
-    if (extended) lease.until = asked_at + settings_.lease;
-    changed_.notify_all();
+    Extend extend{.claim_id = lease->claim_id,
+                  .lease_ms = settings_.lease.count(),
+                  .progress = asked.progress};
+    Context context = until(asked.asked_at + settings_.lease / 3);
+    context.stop = stop_beats_.get_token();
+    broker_.submit(std::move(extend), std::move(context),
+                   [this, asked = std::move(asked)](Answer answer) mutable {
+                     if (answer) {
+                       asked.reply = std::get<ExtendReply>(*std::move(answer));
+                     } else {
+                       asked.reply = tl::unexpected(std::move(answer.error()));
+                     }
+                     const std::lock_guard lock(mutex_);
+                     heard_.push_back(std::move(asked));
+                     changed_.notify_all();
+                   });
   }
 
-  Steady::time_point lease_end(const Lease& lease) {
+  void take(Heard& heard) {
+    Lease& lease = *heard.lease;
+    const bool is_refused = !heard.reply && !is_one_of(heard.reply.error(), kMayPass);
+    for (const auto& active : heard.runs) {
+      const std::string& id = active->task().id;
+      const auto is_in = [&](const std::vector<std::string>& ids) {
+        return std::ranges::find(ids, id) != ids.end();
+      };
+      if (heard.reply) {
+        if (is_in(heard.reply->canceled)) active->end(Stopped::kCanceled);
+        if (is_in(heard.reply->lost)) active->end(Stopped::kLost);
+      } else if (is_one_of(heard.reply.error(), kLost)) {
+        active->end(Stopped::kLost);
+      } else if (!is_refused && heard.progress.contains(id)) {
+        active->give_back_progress(std::move(heard.progress[id]));
+      }
+    }
     const std::lock_guard lock(mutex_);
-    return lease.until;
+    --asking_;
+    lease.is_asking = false;
+    lease.last_beat = heard.asked_at;
+    if (heard.reply) lease.until = heard.asked_at + settings_.lease;
+    lease.next_beat = heard.reply ? heard.asked_at + settings_.lease / 3
+                                  : Steady::now() + (is_refused ? kAfterRefusal : kFirstPause);
   }
 
   // There is something to tell.
@@ -327,11 +408,15 @@ class Worker::Body {
   std::map<std::string, Handler> handlers_;
   UuidSource ids_;
   std::stop_source stop_claiming_;
+  std::stop_source stop_beats_;
 
   std::mutex mutex_;
   std::condition_variable changed_;                 // of all below
   Runs active_;                                     // begun or about to begin
   std::deque<std::shared_ptr<ActiveRun>> pending_;  // of these: not begun
+  std::optional<Steady::time_point> gives_up_at_;   // when it must stop now
+  std::vector<Heard> heard_;                        // not looked at yet
+  int asking_ = 0;  // extensions that are not heard of, or not looked at
   bool is_over_ = false;
 };
 

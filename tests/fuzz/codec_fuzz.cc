@@ -1,41 +1,63 @@
 // Any text is refused or is a command that reads back as it was written, whatever the operation;
-// what the codec accepts does not upset the validation either. The first byte picks the operation.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <string_view>
-
+// what the codec accepts does not upset the validation either. The first line names the operation.
+#include "base/check.h"
 #include "broker/codec.h"
 #include "ingest/validate.h"
+#include "input.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace retsu;  // NOLINT
-  if (size == 0) return 0;
-  const auto& operation = kOperations[data[0] % kOperations.size()];
-  const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
+namespace retsu {
+namespace {
 
-  const auto reply = reply_from_json(operation.name, body);
-  if (reply) {
-    const auto again = reply_from_json(operation.name, to_json(*reply));
-    if (!again || *again != *reply) std::abort();
-  } else if (!is_utf8(reply.error().message)) {
-    std::abort();
-  }
+template <class Value>
+void check_refusal(const Result<Value>& result) {
+  if (!result) RETSU_CHECK(is_utf8(result.error().message));
+}
 
-  const auto command = command_from_json(operation.name, body);
-  if (!command) {
-    if (!is_utf8(command.error().message)) std::abort();
-    return 0;
-  }
-  const auto text = to_json(*command);
-  const auto again = command_from_json(operation.name, text);
-  if (!again || to_json(*again) != text) std::abort();
+void check_reply(std::string_view operation, std::string_view body) {
+  const auto reply = reply_from_json(operation, body);
+  check_refusal(reply);
+  if (!reply) return;
+  const auto again = reply_from_json(operation, to_json(*reply));
+  RETSU_CHECK(again && *again == *reply);
+}
 
+template <class Read>
+void check_read(std::string_view body, const Read& read) {
+  const auto value = read(body);
+  check_refusal(value);
+  if (!value) return;
+  const std::string text = to_json(*value);
+  const auto again = read(text);
+  RETSU_CHECK(again && to_json(*again) == text);
+}
+
+void check_command(std::string_view operation, std::string_view body) {
+  const auto read = [&](std::string_view text) { return command_from_json(operation, text); };
+  check_read(body, read);
+  const auto command = read(body);
+  if (!command) return;
   // Json that the codec read is Json, so both origins must agree.
   const Limits limits;
   const auto believed = validate(*command, limits, JsonOrigin::kCodec);
   const auto checked = validate(*command, limits, JsonOrigin::kCaller);
-  if (believed.has_value() != checked.has_value()) std::abort();
-  if (!believed && !is_utf8(believed.error().message)) std::abort();
+  RETSU_CHECK(believed.has_value() == checked.has_value());
+  check_refusal(believed);
+}
+
+}  // namespace
+}  // namespace retsu
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace retsu;  // NOLINT
+  fuzz::Input in(data, size);
+  const std::string_view operation = in.line();
+  if (operation == "event") {
+    check_read(in.rest(), event_from_json);
+  } else if (operation == "error") {
+    check_read(in.rest(), error_from_json);
+  } else {
+    check_reply(operation, in.rest());
+    check_command(operation, in.rest());
+  }
   return 0;
 }

@@ -133,21 +133,30 @@ TEST_F(Abuse, BeyondTheLimitConnectionsAreTurnedAwayWithAWord) {
   FAIL() << "no place becomes free";
 }
 
-TEST_F(Abuse, BodiesOfAllConnectionsTogetherHaveALimit) {
-  settings_.limits.bodies = std::make_shared<server::BodyBudget>(100'000);
+TEST_F(Abuse, ABodyThatStopsIsCutOffThoughItCameFast) {
+  settings_.limits.stalled_time = 1s;
   start();
-  const std::string body = "{\"payload\":\"" + std::string(80'000, 'x') + "\"}";
+  RawClient client = connect();
+  const std::string whole = request("POST", "/v1/tasks", std::string(1'000'000, ' ') + "{}");
+  ASSERT_TRUE(client.send(whole.substr(0, 500'000)));
+  EXPECT_THAT(client.receive_some(20s), StartsWith("HTTP/1.1 504"));
+}
+
+TEST_F(Abuse, BodiesOfAllConnectionsTogetherHaveALimit) {
+  settings_.limits.bodies = std::make_shared<server::BodyBudget>(700'000);
+  start();
+  const std::string body = "{\"payload\":\"" + std::string(500'000, 'x') + "\"}";
   const std::string whole = request("POST", "/v1/tasks", body);
   RawClient slow = connect();
-  ASSERT_TRUE(slow.send(whole.substr(0, 60'000)));
+  ASSERT_TRUE(slow.send(whole.substr(0, 400'000)));
   EXPECT_TRUE(succeeds_in_the_end([&] { return post("/v1/tasks", body).status == 429; }));
   EXPECT_EQ(post("/v1/tasks", "{}").status, 201);
-  ASSERT_TRUE(slow.send(whole.substr(60'000)));
+  ASSERT_TRUE(slow.send(whole.substr(400'000)));
   EXPECT_THAT(slow.receive_some(), StartsWith("HTTP/1.1 201"));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(post("/v1/tasks", body).status, 201);
   {
     RawClient leaves = connect();
-    ASSERT_TRUE(leaves.send(whole.substr(0, 60'000)));
+    ASSERT_TRUE(leaves.send(whole.substr(0, 400'000)));
   }
   EXPECT_TRUE(succeeds_in_the_end([&] { return post("/v1/tasks", body).status == 201; }));
 }

@@ -61,6 +61,14 @@ TEST(AlertRules, OfAGaugeFireWhenItWasTooHighAllTheTime) {
   EXPECT_THAT(book.add(sample(31s, {{"QUEUED", 9}})), SizeIs(1));
 }
 
+TEST(AlertRules, OfShortWindowsDoNotSufferFromLongOnes) {
+  AlertBook book({{"long", {.count = {"failed"}, .above = 1e9, .window_ms = 7 * 86'400'000}},
+                  {"short", {.count = {"failed"}, .above = 7, .window_ms = 60'000}}});
+  double failed = 0;
+  for (Millis at = 0s; at < 1h; at += 10s)
+    EXPECT_THAT(book.add(sample(at, {{"failed", ++failed}})), IsEmpty()) << at.count();
+}
+
 TEST(AlertRules, ThatAreOffNeverFire) {
   AlertBook book({{"dead", {.count = {"failed"}, .above = 0, .enabled = false}}});
   book.add(sample(0s, {}));

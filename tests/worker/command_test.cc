@@ -1,4 +1,7 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -159,6 +162,63 @@ TEST_F(Commands, TellTheirProgressOnDescriptorThree) {
       [&] { return must(GetTask{.id = "a"}).progress.view() == "{\"done\":5}"; }));
   std::ofstream(path("seen")) << "yes";
   EXPECT_EQ(ended("a").state, State::kFinished);
+}
+
+TEST_F(Commands, MayWriteAnythingAsTheirProgress) {
+  settings_.lease = 300ms;
+  push({.id = "a", .max_attempts = 1});
+  start_shell(
+      fmt::format("echo >&3; yes | head -c 5000 | tr -d '\\n' >&3; echo >&3; echo last >&3; "
+                  "while [ ! -e {} ]; do sleep 0.01; done",
+                  path("seen")));
+  EXPECT_TRUE(
+      succeeds_in_the_end([&] { return must(GetTask{.id = "a"}).progress.view() == "\"last\""; }));
+  std::ofstream(path("seen")) << "yes";
+  EXPECT_EQ(ended("a").state, State::kFinished);
+}
+
+TEST_F(Commands, LeaveTheirProgressToTheNextAttempt) {
+  must(PutQueue{"default", {.retry = {.base_ms = 1, .jitter = 0}}});
+  const Task task = run("echo '\"page 3\"' >&3; exit 1", {.max_attempts = 1});
+  EXPECT_EQ(task.progress.view(), "\"page 3\"");
+}
+
+TEST_F(Commands, ThatExitWithZeroBecauseTheyMustStopHaveNotFinished) {
+  push({.id = "a"});
+  start_shell(
+      fmt::format("trap 'exit 0' TERM; echo $$ > {}; while :; do sleep 0.05; done", path("pid")));
+  pid_in("pid");
+  stop();
+  EXPECT_EQ(must(GetTask{.id = "a"}).state, State::kQueued);
+}
+
+TEST_F(Commands, AreNotStartedWhenNobodyCouldTellHowTheyEnd) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  const std::string error = error_of("exit 1");
+  std::signal(SIGCHLD, before);
+  EXPECT_THAT(error, HasSubstr("SIGCHLD is ignored"));
+}
+
+TEST_F(Commands, AreNotBlamedForWhatTheWorkerLacks) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit none = before;
+  none.rlim_cur = 3;
+  push({.id = "a", .max_attempts = 1});
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  start_shell("true");
+  EXPECT_TRUE(succeeds_in_the_end([&] { return must(Stats{}).counters.at("released") > 0; }));
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(ended("a").state, State::kFinished);
+}
+
+TEST_F(Commands, InheritNoFilesAndNoOtherTasksVariables) {
+  ::setenv("RETSU_TASK_ID", "outer", 1);
+  const int file = ::open("/dev/null", O_RDONLY);  // not to be closed by itself
+  const Task task = run("ls /proc/$$/fd | tr '\\n' ' '; env | grep -c ^RETSU_TASK_ID=");
+  ::close(file);
+  ::unsetenv("RETSU_TASK_ID");
+  EXPECT_EQ(task.result.view(), "\"0 1 2 3 1\"");
 }
 
 TEST_F(Commands, AreEndedWithAllTheirProcessesWhenTheTaskIsCanceled) {

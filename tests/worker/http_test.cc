@@ -132,6 +132,19 @@ TEST_F(HttpRequests, ThatAreCutFail) {
   EXPECT_EQ(answered("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf").reason, Reason::kFailed);
 }
 
+TEST_F(HttpRequests, MayAskForTheHeadOnly) {
+  Service service(
+      [](const std::string&) { return "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"; });
+  push_request(fmt::format(R"({{"method":"HEAD","url":"{}"}})", service.url()));
+  start_http();
+  EXPECT_THAT(std::string(ended("a").result.view()), HasSubstr("\"content-length\":\"100\""));
+}
+
+TEST_F(HttpRequests, ThatFailAtLengthFailByTheirStatus) {
+  EXPECT_EQ(answered(Service::response("500 Broken", std::string(2 << 20, 'x'))).reason,
+            Reason::kFailed);
+}
+
 TEST_F(HttpRequests, WithAnAnswerThatIsTooLargeFailForGood) {
   EXPECT_EQ(answered(Service::response("200 OK", std::string(2 << 20, 'x'))).reason,
             Reason::kRejected);
@@ -150,6 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{R"({"url":"http://x","method":"GET /"})", "payload: method"},
         BadRequest{R"({"url":"http://x","headers":{"a b":"1"}})", "payload: headers: a b"},
         BadRequest{R"({"url":"http://x","headers":{"a":"1\r\nB: 2"}})", "payload: headers: a"},
+        BadRequest{R"({"url":"http://x","headers":{"content-Length":"5"}})", "payload: headers"},
         BadRequest{R"({"url":"file:///etc/passwd"})", "Protocol"},
         BadRequest{R"({"url":"no url at all"})", ""}));
 

@@ -19,6 +19,30 @@ using worker::throttled;
 
 using WorkerRuns = WorkerTest;
 
+// A queue that can break down: then nothing is answered but that it is away.
+class CountingBroker final : public Broker {
+ public:
+  explicit CountingBroker(Broker& queue) : queue_(queue) {}
+
+  void submit(Command command, Context context, Done done) noexcept override {
+    ++calls_;
+    if (is_broken_) context.deadline = std::chrono::steady_clock::time_point::min();
+    queue_.submit(std::move(command), std::move(context), std::move(done));
+  }
+  Subscription watch(EventFilter filter, EventSink sink) override {
+    return queue_.watch(std::move(filter), std::move(sink));
+  }
+  [[nodiscard]] Capabilities capabilities() const override { return queue_.capabilities(); }
+
+  [[nodiscard]] int calls() const { return calls_; }
+  void break_down() { is_broken_ = true; }
+
+ private:
+  Broker& queue_;
+  std::atomic<int> calls_ = 0;
+  std::atomic<bool> is_broken_ = false;
+};
+
 TEST_F(WorkerRuns, EndAsTheHandlerSays) {
   push({.id = "finish"});
   push({.id = "fail", .max_attempts = 1});
@@ -256,6 +280,53 @@ TEST_F(WorkerRuns, UntilNothingIsLeftWaitForWhatTheRunsThemselvesPush) {
   });
   wait_for_the_end();
   EXPECT_EQ(must(GetTask{.id = "second"}).state, State::kFinished);
+}
+
+TEST_F(WorkerRuns, UntilNothingIsLeftWaitForWhatMayNotStartYetWithoutAskingAgainAndAgain) {
+  push({.id = "a"});
+  must(PauseQueue{"default"});
+  CountingBroker counting(queue_);
+  settings_.until_empty = true;
+  start(counting, [](worker::Run&) { return finished({}); });
+  ASSERT_TRUE(succeeds_in_the_end([&] { return counting.calls() > 1; }));
+  Moment never;
+  EXPECT_FALSE(never.wait(500ms));
+  EXPECT_LE(counting.calls(), 3);
+  must(ResumeQueue{"default"});
+  wait_for_the_end();
+  EXPECT_EQ(must(GetTask{.id = "a"}).state, State::kFinished);
+}
+
+TEST_F(WorkerRuns, EndTheirWorkerSoonThoughTheQueueIsOutOfReach) {
+  push({.id = "a"});
+  CountingBroker counting(queue_);
+  Moment begun;
+  start(counting, [&](worker::Run& run) {
+    begun.come();
+    (void)is_told_to_stop(run);
+    return failed("stopped");
+  });
+  ASSERT_TRUE(begun.wait());
+  counting.break_down();
+  const auto before = std::chrono::steady_clock::now();
+  stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 20s);  // the lease is a minute
+}
+
+TEST_F(WorkerRuns, EndWhenTheirLeaseHasPassedThoughTheQueueIsOutOfReach) {
+  push({.id = "a"});
+  CountingBroker counting(queue_);
+  settings_.lease = 500ms;
+  Moment begun;
+  Moment over;
+  start(counting, [&](worker::Run& run) {
+    begun.come();
+    if (is_told_to_stop(run)) over.come();
+    return finished({});
+  });
+  ASSERT_TRUE(begun.wait());
+  counting.break_down();
+  EXPECT_TRUE(over.wait(10s));
 }
 
 TEST_F(WorkerRuns, EndWithWhatTheQueueRefuses) {

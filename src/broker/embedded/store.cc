@@ -197,8 +197,11 @@ sqlite::Done Store::timed_commit() {
 // A failure is none of the group's: it is in the log, and will be carried over later.
 void Store::carry_over_log() {
   sqlite::Database& database = connection_->database;
-  if (database.log_pages() < kLogPages) return;
-  if (database.log_pages() < kMostLogPages) return database.carry_over_log(false);
+  const int pages = database.log_pages();
+  if (pages < std::exchange(log_pages_, pages)) carry_over_at_ = kLogPages;  // it began anew
+  if (pages < carry_over_at_) return;
+  carry_over_at_ = pages + kLogPages;  // while somebody reads it cannot begin anew: not each time
+  if (pages < kMostLogPages) return database.carry_over_log(false);
   const Reader::Pause alone(*reader_);
   database.carry_over_log(true);
 }
