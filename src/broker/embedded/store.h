@@ -115,8 +115,8 @@ class Store final : public Keeper {
   std::uint64_t folded_until_ = 0;   // groups that may go
   std::size_t young_bytes_ = 0;      // of the journal, since the generation turned
   std::size_t turned_rows_ = 0;      // that the old generation had at first
-  int log_pages_ = 0;      // after the last commit
-  int carry_over_at_ = 0;  // so many
+  int log_pages_ = 0;                // after the last commit
+  int carry_over_at_ = 0;            // so many
   std::size_t unfolded_bytes_ = 0;   // kept since rows were last chosen to be folded
 
   // Searches that wait until the tables say what the journal said when they came.
