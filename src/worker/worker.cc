@@ -25,6 +25,7 @@ constexpr Millis kFirstPause{100};   // after a failure
 constexpr Millis kLongestPause{5'000};
 constexpr Millis kBetweenProgress{1'000};
 constexpr Millis kAfterRefusal{1'000};       // of a heartbeat, until the next one
+constexpr Millis kPatience{10'000};          // with one call
 constexpr Millis kLastTries{3'000};          // to settle, when it must stop now
 constexpr std::int64_t kMostAtOnce = 1'000;  // what a claim may ask for
 
@@ -149,7 +150,9 @@ class Worker::Body {
       if (settings_.until_empty && was_idle && is_empty) return {};
     }
     // It may have been granted just when we stopped.
-    if (!claim_id.empty()) (void)call(broker_, ReleaseClaim{claim_id});
+    if (!claim_id.empty()) {
+      (void)call(broker_, ReleaseClaim{claim_id}, until(Steady::now() + kLastTries));
+    }
     return {};
   }
 
@@ -266,7 +269,7 @@ class Worker::Body {
     bool is_replaced = false;
     for (Pause pause;;) {
       const bool was_lost = active.stopped() == Stopped::kLost;
-      auto settled = call(broker_, settle);
+      auto settled = call(broker_, settle, until(Steady::now() + kPatience));
       if (settled && settled->results.at(0).ok) return *settled->results[0].state;
       Error error = settled ? *settled->results[0].error : settled.error();
       if (was_lost || is_one_of(error, kLost)) return tl::unexpected(std::move(error));

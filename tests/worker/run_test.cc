@@ -327,6 +327,7 @@ TEST_F(WorkerRuns, EndWhenTheirLeaseHasPassedThoughTheQueueIsOutOfReach) {
   ASSERT_TRUE(begun.wait());
   counting.break_down();
   EXPECT_TRUE(over.wait(10s));
+  stop();
 }
 
 TEST_F(WorkerRuns, EndWithWhatTheQueueRefuses) {

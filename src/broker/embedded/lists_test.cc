@@ -51,6 +51,21 @@ class StoreLists : public testing::Test {
     }
   }
 
+  // Each push is the first of the list, which begins at the cursor.
+  void expect_newest_first(const std::string& cursor) {
+    for (int i = 0; i < 20; ++i) {
+      const std::string id = "new" + std::to_string(i);
+      ASSERT_TRUE(call(*broker_, Push{.tasks = {{.id = id, .queue = "lasting"}}}));
+      ListTasks list;
+      list.filter.queue = "lasting";
+      list.cursor = cursor;
+      list.limit = 1;
+      const auto page = call(*broker_, list);
+      ASSERT_TRUE(page) << page.error().message;
+      EXPECT_EQ(page->tasks.at(0).id, id);
+    }
+  }
+
   const TemporaryDirectory directory_;
   const std::unique_ptr<EmbeddedBroker> broker_ = *EmbeddedBroker::open(directory_.path());
 };
@@ -67,18 +82,11 @@ TEST_F(StoreLists, ShowOnceWhatWasThereWhenTheyBeganAndEnd) {
 }
 
 TEST_F(StoreLists, BeginWithWhatWasPushedLast) {
-  beside_pushes([&] {
-    for (int i = 0; i < 20; ++i) {
-      const std::string id = "new" + std::to_string(i);
-      ASSERT_TRUE(call(*broker_, Push{.tasks = {{.id = id, .queue = "lasting"}}}));
-      ListTasks list;
-      list.filter.queue = "lasting";
-      list.limit = 1;
-      const auto page = call(*broker_, list);
-      ASSERT_TRUE(page);
-      EXPECT_EQ(page->tasks.at(0).id, id);
-    }
-  });
+  beside_pushes([&] { expect_newest_first(""); });
+}
+
+TEST_F(StoreLists, WithACursorThatNobodyGaveThemAreRightAllTheSame) {
+  beside_pushes([&] { expect_newest_first("1000000000"); });
 }
 
 TEST_F(StoreLists, OfAStateGoOnWithWhatCameIntoItMeanwhile) {
@@ -93,22 +101,6 @@ TEST_F(StoreLists, OfAStateGoOnWithWhatCameIntoItMeanwhile) {
   ASSERT_TRUE(call(*broker_, CancelTask{"t5"}));
   list.cursor = *first->next_cursor;
   EXPECT_TRUE(shown(list).contains("t5"));
-}
-
-TEST_F(StoreLists, WithACursorThatNobodyGaveThemAreRightAllTheSame) {
-  beside_pushes([&] {
-    for (int i = 0; i < 20; ++i) {
-      const std::string id = "new" + std::to_string(i);
-      ASSERT_TRUE(call(*broker_, Push{.tasks = {{.id = id, .queue = "lasting"}}}));
-      ListTasks list;
-      list.filter.queue = "lasting";
-      list.cursor = "1000000000";
-      list.limit = 1;
-      const auto page = call(*broker_, list);
-      ASSERT_TRUE(page);
-      EXPECT_EQ(page->tasks.at(0).id, id);
-    }
-  });
 }
 
 TEST_F(StoreLists, AreGivenUpAtTheirDeadline) {
