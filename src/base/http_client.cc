@@ -192,9 +192,12 @@ class HttpClient::Body {
     curl_easy_setopt(handle, CURLOPT_URL, call.url.c_str());
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method.c_str());
-    if (call.method == "HEAD") curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
-    if (!call.body.empty() || call.method == "POST" || call.method == "PUT" ||
-        call.method == "PATCH") {
+    curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);  // `.` and `..` are names like others
+    curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);  // nobody waits for a lookup that hangs
+    if (call.method == "HEAD") {
+      curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+    } else if (!call.body.empty() || call.method == "POST" || call.method == "PUT" ||
+               call.method == "PATCH") {
       curl_easy_setopt(handle, CURLOPT_POST, 1L);
       curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(call.body.size()));

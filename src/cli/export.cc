@@ -104,6 +104,7 @@ Result<int> export_to_screen(Session& session, const FilterOptions& filter) {
   const auto count = collect(session, filter, *spool);
   if (!count) return tl::unexpected(count.error());
   const auto shown = spool->take_back([&](std::string_view page) -> Status {
+    if (page.empty()) return {};
     page.remove_suffix(1);
     session.screen().line(page);
     return {};

@@ -13,8 +13,8 @@ namespace retsu::cli {
 namespace {
 
 constexpr std::size_t kPiece = 256 << 10;
-constexpr std::size_t kLongestLine = 4 << 20;
 constexpr std::size_t kLargestFile = 64 << 20;
+constexpr std::size_t kLongestLine = kLargestFile;  // what no push takes is the queue's to say
 
 tl::unexpected<Error> unreadable(const std::string& name, int code) {
   return refuse(ErrorCode::kInvalid, fmt::format("cannot read {}: {}", name, std::strerror(code)));

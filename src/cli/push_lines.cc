@@ -31,6 +31,7 @@ class Pusher {
       }
       progress.at(lines_.bytes_read(), lines_.bytes());
     }
+    if (failure_) return stopped(*failure_);
     return done_;
   }
 
@@ -42,7 +43,10 @@ class Pusher {
     for (std::size_t bytes = 0; batch_.tasks.size() < kBatch && bytes < kBatchBytes;) {
       std::string_view line;
       const auto more = lines_.next(line);
-      if (!more) return tl::unexpected(more.error());
+      if (!more) {  // what came before it is pushed all the same
+        failure_ = more.error();
+        return false;
+      }
       if (!*more) return false;
       if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
       bytes += line.size();
@@ -144,6 +148,7 @@ class Pusher {
   std::vector<std::int64_t> numbers_;  // the lines of the batch
   std::int64_t batches_ = 0;
   LinesPushed done_;
+  std::optional<Error> failure_;  // of reading
 };
 
 }  // namespace

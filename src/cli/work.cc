@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <sstream>
@@ -25,6 +26,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr int kMostAtOnce = 1'000;
+constexpr Millis kMostPatience = std::chrono::days(7);
 
 struct Options {
   std::vector<std::string> queues;
@@ -139,13 +141,18 @@ std::string default_name() {
   return fmt::format("{}:{}", host.data(), ::getpid());
 }
 
+bool is_program(const std::string& path) {
+  std::error_code ignored;
+  return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, ignored);
+}
+
 // Whether it can be run: a path, or a name that is found in PATH.
 bool is_command(const std::string& word) {
-  if (word.find('/') != std::string::npos) return ::access(word.c_str(), X_OK) == 0;
+  if (word.find('/') != std::string::npos) return is_program(word);
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (::access((folder + "/" + word).c_str(), X_OK) == 0) return true;
+    if (is_program(folder + "/" + word)) return true;
   }
   return false;
 }
@@ -163,6 +170,9 @@ Result<Times> read_times(const Options& options) {
   if (!grace) return tl::unexpected(grace.error());
   const auto patience = read_duration("--patience", options.patience);
   if (!patience) return tl::unexpected(patience.error());
+  if (std::max(*grace, *patience) > kMostPatience) {
+    return refuse(ErrorCode::kInvalid, "--grace and --patience: 7d at most");
+  }
   return Times{*lease, *grace, *patience};
 }
 

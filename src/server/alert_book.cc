@@ -55,11 +55,18 @@ std::vector<AlertState> AlertBook::states() const {
 
 void AlertBook::remember(Watched& watched, const Point& point) {
   auto& past = watched.past;
+  if (!past.empty() && point.at < past.back().at) return;  // overtaken
+  // A queue that was removed counts from nothing again.
+  const bool counts = watched.state.rule.gauge.empty();
+  if (!past.empty() && counts &&
+      (point.count < past.back().count || point.whole < past.back().whole)) {
+    past.clear();
+  }
   const Millis window(watched.state.rule.window_ms);
   // The last but one is as old as it must be for the last one to be news.
   const bool is_close = past.size() > 1 && point.at - past[past.size() - 2].at < window / kPoints;
-  if (is_close && watched.state.rule.gauge.empty()) past.pop_back();
-  if (is_close && !watched.state.rule.gauge.empty()) {  // its lowest is not to be lost
+  if (is_close && counts) past.pop_back();
+  if (is_close && !counts) {  // its lowest is not to be lost
     past.back() = {point.at, std::min(past.back().count, point.count), 0};
   } else {
     past.push_back(point);

@@ -90,11 +90,13 @@ Result<Config> config_from_toml(std::string_view text) {
 
 Result<Config> read_config(const std::string& path) {
   std::ifstream file(path);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad()) {
-    return tl::unexpected(invalid(fmt::format("{}: {}", path, std::strerror(errno))));
+  if (!file) return tl::unexpected(invalid(fmt::format("{}: {}", path, std::strerror(errno))));
+  std::ostringstream text;
+  const bool is_empty = file.peek() == std::ifstream::traits_type::eof();
+  if (file.bad() || (!is_empty && !(text << file.rdbuf()))) {
+    return tl::unexpected(invalid(fmt::format("{}: cannot be read", path)));
   }
-  auto config = config_from_toml(text);
+  auto config = config_from_toml(text.str());
   if (!config) config.error().message = fmt::format("{}: {}", path, config.error().message);
   return config;
 }

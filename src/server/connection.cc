@@ -121,7 +121,8 @@ std::size_t Connection::take_some(std::string_view bytes) {
 
 void Connection::begin_request() {
   arriving_ = std::make_shared<Exchange>();
-  body_bytes_ = header_bytes_ = 0;
+  body_bytes_ = header_bytes_ = slice_bytes_ = 0;
+  slice_began_ = Clock::now();
   Exchange& exchange = *arriving_;
   exchange.peer = peer_;
   exchange.body_share = BodyBudget::Share(limits_.bodies);
@@ -302,13 +303,26 @@ bool Connection::is_late(Clock::time_point now) const {
   return exchanges_.empty() && quiet > limits_.idle_time;
 }
 
+// Whether too little of a body came of late, however fast it began.
+bool Connection::is_too_slow(Clock::time_point now) {
+  const auto past = std::chrono::floor<std::chrono::milliseconds>(now - slice_began_);
+  if (past <= limits_.stalled_time) return false;
+  const auto bytes = body_bytes_ - std::exchange(slice_bytes_, body_bytes_);
+  slice_began_ = now;
+  return bytes * 1'000 < limits_.body_bytes_per_second * static_cast<std::size_t>(past.count());
+}
+
 void Connection::sweep(Clock::time_point now) {
   if (is_late(now)) return close();
   const bool waits_for_us = !may_take();
-  if (waits_for_us || !(parser_.has_begun() || !kept_.empty())) return;
+  if (waits_for_us || !(parser_.has_begun() || !kept_.empty())) {
+    slice_began_ = now;
+    slice_bytes_ = body_bytes_;
+    return;
+  }
   const auto earned =
       std::chrono::milliseconds(1'000 * body_bytes_ / limits_.body_bytes_per_second);
-  const bool is_stalled = arriving_ && now - last_active_ > limits_.stalled_time;
+  const bool is_stalled = arriving_ && is_too_slow(now);
   const auto allowed = limits_.request_time + (arriving_ ? earned : earned.zero());
   if (!is_stalled && now - request_began_ <= allowed) return;
   refuse({ErrorCode::kDeadline, "the request took too long to arrive"});

@@ -85,6 +85,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void linger();
   [[nodiscard]] bool may_take() const;
   [[nodiscard]] bool is_late(Clock::time_point now) const;
+  bool is_too_slow(Clock::time_point now);
 
   const std::unique_ptr<Stream> stream_;
   Site& site_;
@@ -123,6 +124,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   bool closed_ = false;
 
   Clock::time_point request_began_;
+  Clock::time_point slice_began_;  // of the time in which the body's speed is measured
+  std::size_t slice_bytes_ = 0;    // that had come by then
   Clock::time_point last_active_;
   Clock::time_point last_written_;
 };

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "worker/pause.h"
 #include "worker/worker.h"
 
 namespace retsu::worker {
@@ -20,6 +21,8 @@ struct Lease {
   Steady::time_point last_beat;
   Steady::time_point next_beat;
   bool is_asking = false;  // for more time
+  bool has_news = false;   // progress to tell
+  Pause pause = {};        // between heartbeats that fail
 };
 
 // Why a run is to end before it has.

@@ -24,6 +24,7 @@ using Steady = std::chrono::steady_clock;
 // For what is still in its pipes when it has ended; somebody who left the group may hold them open.
 constexpr milliseconds kLastWords{1'000};
 constexpr int kAboveStandard = 10;
+constexpr int kLongestPoll = 60'000;
 
 struct Pipe {
   File read;
@@ -50,9 +51,9 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-// What this process, or the machine, has not enough of.
+// What this process, or the machine, has not enough of, or a command that is being replaced.
 bool is_want(int error) {
-  constexpr int kWants[] = {EAGAIN, ENOMEM, EMFILE, ENFILE};
+  constexpr int kWants[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, ENOENT, EACCES, ETXTBSY};
   return std::ranges::find(kWants, error) != std::ranges::end(kWants);
 }
 
@@ -104,7 +105,7 @@ void give(File& file, std::string_view& input) {
 int until(std::optional<Steady::time_point> time) {
   if (!time) return -1;
   const auto left = std::chrono::ceil<milliseconds>(*time - Steady::now());
-  return static_cast<int>(std::max(left, milliseconds(0)).count());
+  return static_cast<int>(std::clamp(left, milliseconds(0), milliseconds(kLongestPoll)).count());
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ ChildProcess::Ended ChildProcess::attend(std::string_view input, const Listener&
   if (input.empty()) input_.close();
   while (!has_ended || output_.is_open() || error_.is_open() || progress_.is_open()) {
     std::array<pollfd, 6> files{{{has_ended ? -1 : ended_.number(), POLLIN, 0},
-                                 {end.was_told_to ? -1 : stopped_.number(), POLLIN, 0},
+                                 {has_ended || end.was_told_to ? -1 : stopped_.number(), POLLIN, 0},
                                  {input_.number(), POLLOUT, 0},
                                  {output_.number(), POLLIN, 0},
                                  {error_.number(), POLLIN, 0},

@@ -45,7 +45,8 @@ class ChildProcess {
     std::function<void(std::string_view)> progress;  // file descriptor 3
   };
 
-  // Refused: why not, and whether it is this process that lacks something (files, memory).
+  // Refused: why not, and whether that is none of the task's fault (no files, no memory, no
+  // such command now).
   struct Refusal {
     std::string message;
     bool is_ours = false;

@@ -74,6 +74,7 @@ tl::expected<HttpCall, std::string> call_of(const ClaimedTask& task) {
     call.headers.emplace_back(name, value);
   }
   if (!request->body.empty() && request->body.view() != "null") {
+    if (call.method == "HEAD") return tl::unexpected(std::string("body: HEAD has none"));
     const auto text = from_json<std::string>(request->body.view());
     call.body = text ? *text : request->body.str();
     if (!has_type) {

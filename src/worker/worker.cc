@@ -21,11 +21,8 @@ namespace {
 
 constexpr Millis kWait{20'000};      // for work, at a time
 constexpr Millis kShortWait{1'000};  // with until_empty, while something may still come
-constexpr Millis kFirstPause{100};   // after a failure
-constexpr Millis kLongestPause{5'000};
 constexpr Millis kBetweenProgress{1'000};
-constexpr Millis kAfterRefusal{1'000};       // of a heartbeat, until the next one
-constexpr Millis kPatience{10'000};          // with one call
+constexpr Millis kPatience{5'000};           // with one call
 constexpr Millis kLastTries{3'000};          // to settle, when it must stop now
 constexpr std::int64_t kMostAtOnce = 1'000;  // what a claim may ask for
 
@@ -45,18 +42,6 @@ template <std::size_t Size>
 bool is_one_of(const Error& error, const ErrorCode (&codes)[Size]) {
   return std::ranges::find(codes, error.code) != std::ranges::end(codes);
 }
-
-// Longer from failure to failure.
-class Pause {
- public:
-  Millis next(const Error& error) {
-    const Millis asked = error.retry_after.value_or(Millis(0));
-    return std::max(asked, std::exchange(next_, std::min(2 * next_, kLongestPause)));
-  }
-
- private:
-  Millis next_ = kFirstPause;
-};
 
 }  // namespace
 
@@ -117,6 +102,7 @@ class Worker::Body {
       const std::lock_guard lock(mutex_);
       all = active_;
       gives_up_at_ = Steady::now() + kLastTries;
+      changed_.notify_all();
     }
     for (const auto& active : all) active->end(Stopped::kShutdown);
   }
@@ -125,8 +111,9 @@ class Worker::Body {
 
   Status claim_on() {
     std::string claim_id;  // of a claim whose answer was lost
+    std::optional<Steady::time_point> first_asked;
     Pause pause;
-    bool is_held = false;  // there are tasks, but none of them may start
+    bool is_held = false;  // there are tasks, but none of them may start yet
     while (!is_stopped()) {
       const auto places = wait_for_places();
       if (places == 0) break;
@@ -135,18 +122,21 @@ class Worker::Body {
                           : was_idle && !is_held ? Millis(0)
                                                  : kShortWait;
       if (claim_id.empty()) claim_id = ids_.next(wall_clock());
+      const auto asked = Steady::now();
       const auto claimed = claim(claim_id, places, wait);
       if (!claimed) {
+        first_asked = first_asked.value_or(asked);
         if (is_stopped()) break;
         if (!is_one_of(claimed.error(), kMayPass)) return tl::unexpected(claimed.error());
         rest(pause.next(claimed.error()));
         continue;
       }
-      if (!begin(*claimed)) break;
+      if (!begin(*claimed, first_asked)) break;
       pause = {};
       claim_id.clear();
+      first_asked.reset();
       is_held = claimed->tasks.empty() && claimed->remaining > 0;
-      const bool is_empty = claimed->tasks.empty() && claimed->remaining == 0;
+      const bool is_empty = claimed->tasks.empty() && !claimed->next_at;
       if (settings_.until_empty && was_idle && is_empty) return {};
     }
     // It may have been granted just when we stopped.
@@ -187,18 +177,21 @@ class Worker::Body {
     return call(broker_, std::move(claim), std::move(context));
   }
 
-  // False: it is to stop, and nothing has begun.
-  bool begin(const ClaimReply& claimed) {
+  // False: it is to stop, and nothing has begun. A claim that was asked for before may have been
+  // granted then: its lease is extended at once.
+  bool begin(const ClaimReply& claimed, std::optional<Steady::time_point> first_asked) {
     const auto now = Steady::now();
+    const auto granted = first_asked.value_or(now);
     const auto lease = std::make_shared<Lease>(
-        Lease{claimed.claim_id, now + settings_.lease, now, now + settings_.lease / 3});
+        Lease{claimed.claim_id, std::max(granted + settings_.lease, now + kBetweenProgress), now,
+              first_asked ? now : now + settings_.lease / 3});
     const std::lock_guard lock(mutex_);
     if (is_stopped()) return false;
     for (const ClaimedTask& task : claimed.tasks) {
       auto active = std::make_shared<ActiveRun>(task, lease, [this, lease] { hurry(*lease); });
       // The queue's clock may be another than ours: only differences count.
       if (task.timeout_at && claimed.lease_until) {
-        active->timeout = now + (*task.timeout_at - (*claimed.lease_until - settings_.lease));
+        active->timeout = granted + (*task.timeout_at - (*claimed.lease_until - settings_.lease));
       }
       active_.insert(active);
       pending_.push_back(std::move(active));
@@ -282,7 +275,9 @@ class Worker::Body {
       std::unique_lock lock(mutex_);
       const auto last = std::min(active.lease()->until, gives_up_at_.value_or(later));
       if (later > last) return tl::unexpected(std::move(error));
-      changed_.wait_until(lock, later, [&] { return active.stopped() == Stopped::kLost; });
+      changed_.wait_until(lock, later, [&] {
+        return active.stopped() == Stopped::kLost || (gives_up_at_ && *gives_up_at_ < later);
+      });
     }
   }
 
@@ -333,6 +328,7 @@ class Worker::Body {
       }
       for (const auto& [lease, runs] : due) {
         lease->is_asking = true;
+        lease->has_news = false;
         ++asking_;
       }
       auto heard = std::exchange(heard_, {});
@@ -394,16 +390,26 @@ class Worker::Body {
     --asking_;
     lease.is_asking = false;
     lease.last_beat = heard.asked_at;
-    if (heard.reply) lease.until = heard.asked_at + settings_.lease;
-    lease.next_beat = heard.reply ? heard.asked_at + settings_.lease / 3
-                                  : Steady::now() + (is_refused ? kAfterRefusal : kFirstPause);
+    if (heard.reply) {
+      lease.until = heard.asked_at + settings_.lease;
+      lease.next_beat = heard.asked_at + settings_.lease / 3;
+      lease.pause = {};
+    } else {
+      const Millis longest = std::chrono::floor<Millis>(settings_.lease / 6);
+      lease.next_beat = Steady::now() + std::min(lease.pause.next(heard.reply.error()), longest);
+    }
+    if (lease.has_news) hurry_up(lease);
   }
 
   // There is something to tell.
   void hurry(Lease& lease) {
     const std::lock_guard lock(mutex_);
-    lease.next_beat = std::min(lease.next_beat, lease.last_beat + kBetweenProgress);
+    lease.has_news = true;
+    hurry_up(lease);
     changed_.notify_all();
+  }
+  static void hurry_up(Lease& lease) {
+    lease.next_beat = std::min(lease.next_beat, lease.last_beat + kBetweenProgress);
   }
 
   Broker& broker_;

@@ -191,5 +191,11 @@ nonsense
   EXPECT_EQ(retsu({"import"}).status, 2);
 }
 
+TEST_F(ExportTest, OfNothingIsNothing) {
+  done({"push", "--id", "a"});
+  EXPECT_EQ(done({"export", "--queue", "empty"}), "");
+  EXPECT_EQ(done({"export", "--queue", "empty", "--json"}), "");
+}
+
 }  // namespace
 }  // namespace retsu

@@ -189,5 +189,26 @@ TEST_F(ServeTest, TokensAreMadeListedAndRevokedFromTheCommandLine) {
   EXPECT_EQ(retsu({"token", "create", "--scope", "root"}).status, 2);
 }
 
+TEST_F(ServeTest, SettingsThatAreEmptyAreFineAndThoseThatCannotBeReadAreNot) {
+  write("empty.toml", "");
+  EXPECT_EQ(retsu({"config", "check", "empty.toml"}).status, 0);
+  EXPECT_EQ(retsu({"config", "check", path("")}).status, 2);
+  EXPECT_EQ(retsu({"config", "check", "nowhere.toml"}).status, 2);
+}
+
+TEST_F(ServeTest, WhatIsPrintedOnAClosedStreamGoesIntoNoFile) {
+  EXPECT_EQ(shell("retsu --at q push --id a 1 >&- 2>&-; retsu --at q tasks --json >&- 2>&-").status,
+            0);
+  EXPECT_EQ(read("q/lock").find("a"), std::string::npos);
+}
+
+TEST_F(ServeTest, NamesThatLookLikeFoldersAreNames) {
+  serve();
+  EXPECT_EQ(retsu({"push", "--id", ".", "--queue", ".."}).status, 0);
+  EXPECT_EQ(field(".", "queue"), "..");
+  EXPECT_EQ(retsu({"cancel", "."}).status, 0);
+  EXPECT_EQ(field(".", "state"), "CANCELED");
+}
+
 }  // namespace
 }  // namespace retsu

@@ -172,6 +172,9 @@ TEST_F(WorkTest, AWorkerThatCannotWorkSaysWhy) {
                                                        {"work", "--lease", "10ms", "--", "true"},
                                                        {"work", "--grace", "soon", "--", "true"},
                                                        {"work", "--patience", "-1", "--", "true"},
+                                                       {"work", "--grace", "8d", "--", "true"},
+                                                       {"work", "--", "/tmp"},
+                                                       {"work", "--", "no-such-command"},
                                                        {"work", "--queue", "a b", "--", "true"}};
   for (const auto& arguments : kinds) {
     const Ran ran = retsu(arguments);

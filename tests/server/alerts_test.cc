@@ -69,6 +69,13 @@ TEST(AlertRules, OfShortWindowsDoNotSufferFromLongOnes) {
     EXPECT_THAT(book.add(sample(at, {{"failed", ++failed}})), IsEmpty()) << at.count();
 }
 
+TEST(AlertRules, CountAnewWhenAQueueWasRemoved) {
+  AlertBook book({{"dead", {.count = {"failed"}, .above = 5, .window_ms = 60'000}}});
+  book.add(sample(0s, {{"failed", 100}}));
+  book.add(sample(10s, {}));
+  EXPECT_THAT(book.add(sample(20s, {{"failed", 6}})), SizeIs(1));
+}
+
 TEST(AlertRules, ThatAreOffNeverFire) {
   AlertBook book({{"dead", {.count = {"failed"}, .above = 0, .enabled = false}}});
   book.add(sample(0s, {}));

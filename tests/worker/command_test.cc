@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -131,10 +132,14 @@ TEST_F(Commands, EndedByASignalFail) {
   EXPECT_THAT(error_of("kill -SEGV $$"), StartsWith("ended by signal 11"));
 }
 
-TEST_F(Commands, ThatDoNotExistFail) {
+TEST_F(Commands, ThatAreNotThereCostTheirTasksNothing) {
   push({.id = "a", .max_attempts = 1});
-  start(worker::run_command({.command = {"/no/such/command"}}));
-  EXPECT_EQ(ended("a").error.view(), "cannot start /no/such/command: No such file or directory");
+  start(worker::run_command({.command = {path("command")}}));
+  EXPECT_TRUE(succeeds_in_the_end([&] { return must(Stats{}).counters.at("released") > 0; }));
+  std::ofstream(path("new")) << "#!/bin/sh\necho 1\n";
+  ::chmod(path("new").c_str(), 0700);
+  ::rename(path("new").c_str(), path("command").c_str());
+  EXPECT_EQ(ended("a").result.view(), "1");
 }
 
 TEST_F(Commands, LeaveTheEndOfALongErrorInTheHistory) {

@@ -164,6 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{R"({"url":"http://x","headers":{"a b":"1"}})", "payload: headers: a b"},
         BadRequest{R"({"url":"http://x","headers":{"a":"1\r\nB: 2"}})", "payload: headers: a"},
         BadRequest{R"({"url":"http://x","headers":{"content-Length":"5"}})", "payload: headers"},
+        BadRequest{R"({"url":"http://x","method":"HEAD","body":1})", "payload: body"},
         BadRequest{R"({"url":"file:///etc/passwd"})", "Protocol"},
         BadRequest{R"({"url":"no url at all"})", ""}));
 
