@@ -1,12 +1,16 @@
 // The server as a program: started, used, stopped and killed as people do it.
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
+#include "base/file_limit.h"
 #include "cli/run_program.h"
+#include "server/raw_client.h"
 
 namespace retsu {
 namespace {
@@ -208,6 +212,89 @@ TEST_F(ServeTest, NamesThatLookLikeFoldersAreNames) {
   EXPECT_EQ(field(".", "queue"), "..");
   EXPECT_EQ(retsu({"cancel", "."}).status, 0);
   EXPECT_EQ(field(".", "state"), "CANCELED");
+}
+
+// ------------------------------------------------------------------------------------- a crowd
+
+class CrowdTest : public ServeTest {
+ protected:
+  static constexpr int kCrowd = 10'000;
+
+  void SetUp() override {
+    raise_file_limit();
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < kCrowd + 200) GTEST_SKIP() << "this system allows too few open files";
+    serve();
+    port_ = static_cast<std::uint16_t>(std::stoi(url_.substr(url_.rfind(':') + 1)));
+    one_ = std::make_unique<RawClient>(port_);
+    alone_ = median_push();
+  }
+
+  static std::string request(const std::string& target, const std::string& body) {
+    return "POST " + target +
+           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
+  }
+  std::chrono::microseconds median_push() {
+    std::vector<std::chrono::microseconds> times;
+    for (int i = 0; i < 101; ++i) {
+      const auto began = std::chrono::steady_clock::now();
+      EXPECT_THAT(one_->ask(request("/v1/tasks", "{}")), StartsWith("HTTP/1.1 201"));
+      times.push_back(std::chrono::duration_cast<std::chrono::microseconds>(
+          std::chrono::steady_clock::now() - began));
+    }
+    std::ranges::nth_element(times, times.begin() + 50);
+    return times[50];
+  }
+  void gather(const std::string& words) {
+    for (int i = 0; i < kCrowd; ++i) {
+      crowd_.emplace_back(port_);
+      ASSERT_TRUE(crowd_.back().send(words));
+    }
+  }
+  // Of the server, so far.
+  [[nodiscard]] std::chrono::milliseconds cpu_time() const {
+    std::ifstream stat("/proc/" + std::to_string(server_) + "/stat");
+    std::string word;
+    for (int i = 0; i < 13; ++i) stat >> word;
+    long user = 0;
+    long system = 0;
+    stat >> user >> system;
+    return std::chrono::milliseconds((user + system) * 1'000 / ::sysconf(_SC_CLK_TCK));
+  }
+
+  std::uint16_t port_ = 0;
+  std::unique_ptr<RawClient> one_;
+  std::vector<RawClient> crowd_;
+  std::chrono::microseconds alone_{};
+};
+
+TEST_F(CrowdTest, OfIdleConnectionsDisturbsNobody) {
+  gather("");
+  EXPECT_LT(median_push(), 5 * alone_ + 20ms);
+}
+
+TEST_F(CrowdTest, OfThoseWhoSendHalfARequestDisturbsNobody) {
+  gather("POST /v1/tasks HTTP/1.1\r\nHost: local");
+  EXPECT_LT(median_push(), 5 * alone_ + 20ms);
+}
+
+TEST_F(CrowdTest, OfClaimsThatWaitCostsNothingAndEachGetsItsTask) {
+  gather(request("/v1/claims", R"({"queues":["crowd"],"wait_ms":120000})"));
+  EXPECT_LT(median_push(), 5 * alone_ + 20ms);
+  const auto before = cpu_time();
+  std::this_thread::sleep_for(1s);
+  EXPECT_LT(cpu_time() - before, 300ms);
+  std::string tasks = R"({"queue":"crowd"})";
+  for (int i = 1; i < 1'000; ++i) tasks += R"(,{"queue":"crowd"})";
+  for (int i = 0; i < kCrowd; i += 1'000) {
+    EXPECT_THAT(one_->ask(request("/v1/tasks", "{\"tasks\":[" + tasks + "]}")),
+                StartsWith("HTTP/1.1 201"));
+  }
+  for (RawClient& each : crowd_) {
+    ASSERT_THAT(each.receive_answer(), HasSubstr(R"("tasks":[{"id":)"));
+  }
 }
 
 }  // namespace
