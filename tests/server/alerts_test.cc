@@ -229,7 +229,6 @@ TEST_F(AlertsOverTime, OfSlowStartsFireAboveFiveMinutesOnAverage) {
   EXPECT_TRUE(fires("slow_start"));
   advance(61min);
   EXPECT_FALSE(fires("slow_start"));
-  server_.reset();
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ class ServerTest : public testing::Test {
  protected:
   ServerTest() { settings_.port = 0; }
 
+  // Also before what a test gave it goes.
+  void TearDown() override { server_.reset(); }
+
   // With settings_ as they are then.
   void start() {
     auto started = server::Server::start(queue_, settings_);
