@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/temporary_directory.h"
+#include "deep.h"
 #include "patience.h"
 #include "worker/command_run.h"
 #include "worker/worker_test.h"
@@ -205,6 +206,7 @@ TEST_F(Commands, AreNotStartedWhenNobodyCouldTellHowTheyEnd) {
 }
 
 TEST_F(Commands, AreNotBlamedForWhatTheWorkerLacks) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need files of their own";
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
   rlimit none = before;
