@@ -13,10 +13,8 @@
 namespace retsu_api {
 namespace {
 
-constexpr int kMostAtOnce = 1'000;
-
 WorkerOptions checked(WorkerOptions options) {
-  if (options.concurrency < 1 || options.concurrency > kMostAtOnce) {
+  if (options.concurrency < 1 || options.concurrency > retsu::worker::kMostAtOnce) {
     throw Error("invalid", "concurrency: must be 1 to 1,000");
   }
   if (options.lease <= Duration(0)) throw Error("invalid", "lease: must be more than 0");

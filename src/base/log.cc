@@ -1,12 +1,9 @@
 #include "base/log.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "base/json_writer.h"
 #include "base/utf8.h"
 #include "base/wall_clock.h"
+#include "base/write_all.h"
 
 namespace retsu {
 
@@ -36,11 +33,7 @@ void Log::write(LogLevel level, std::string_view message, Fields fields) {
   }
   line += '\n';
   const std::lock_guard lock(mutex_);
-  for (std::string_view rest = line; !rest.empty();) {
-    const ssize_t written = ::write(file_, rest.data(), rest.size());
-    if (written < 0 && errno != EINTR) return;  // nobody reads it
-    rest.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-  }
+  (void)write_all(file_, line);  // there is nobody else to tell
 }
 
 }  // namespace retsu

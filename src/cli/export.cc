@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "base/write_all.h"
 #include "cli/commands.h"
 #include "cli/json_lines.h"
-#include "cli/output.h"
 #include "cli/page_spool.h"
 #include "cli/paging.h"
 #include "cli/progress.h"

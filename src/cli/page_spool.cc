@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cli/output.h"
+#include "base/write_all.h"
 
 namespace retsu::cli {
 

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/json.h"
+#include "base/write_all.h"
 #include "broker/codec.h"
-#include "cli/output.h"
 
 namespace retsu::cli {
 namespace {

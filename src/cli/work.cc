@@ -25,7 +25,6 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr int kMostAtOnce = 1'000;
 constexpr Millis kMostPatience = std::chrono::days(7);
 
 struct Options {
@@ -227,7 +226,7 @@ Action add_work(CLI::App& app) {
       ->delimiter(',');
   app.add_option("--concurrency", options->concurrency, "So many at once")
       ->type_name("N")
-      ->check(CLI::Range(1, kMostAtOnce))
+      ->check(CLI::Range(1, worker::kMostAtOnce))
       ->capture_default_str();
   app.add_flag("--http", options->http,
                "Each task is a request: {\"method\",\"url\",\"headers\",\"body\"}");

@@ -121,7 +121,7 @@ class Alerts final : public std::enable_shared_from_this<Alerts> {
  private:
   // Asks for the figures of now, then does something.
   void look(std::function<void()> then) {
-    ask(Stats{}, [self = shared_from_this(), then = std::move(then)](const Answer& answer) {
+    ask(doors_, Stats{}, [self = shared_from_this(), then = std::move(then)](const Answer& answer) {
       auto sample = std::make_shared<Sample>();
       if (answer) {
         const auto& stats = std::get<StatsReply>(*answer);
@@ -139,25 +139,18 @@ class Alerts final : public std::enable_shared_from_this<Alerts> {
       return then();
     }
     const std::string queue = left.extract(left.begin()).value();
-    ask(GetQueue{queue}, [self = shared_from_this(), sample, left = std::move(left), is_known, then,
-                          queue](const Answer& answer) {
-      const bool is_gone = !answer && answer.error().code == ErrorCode::kNotFound;
-      if (answer) {
-        const auto& info = std::get<QueueInfo>(*answer);
-        auto& values = sample->values[queue];
-        self->add(values, info.tasks, info.counters);
-        values[std::string(kOldestAge)] = static_cast<double>(info.oldest_age_ms.value_or(0));
-      }
-      self->look_at_queues(sample, left, is_known && (answer || is_gone), then);
-    });
-  }
-
-  template <class Then>
-  void ask(Command command, Then then) {
-    doors_.broker.submit(std::move(command), {},
-                         [loop = doors_.loop.shared_from_this(), then](Answer answer) {
-                           loop->post([then, answer = std::move(answer)] { then(answer); });
-                         });
+    ask(doors_, GetQueue{queue},
+        [self = shared_from_this(), sample, left = std::move(left), is_known, then,
+         queue](const Answer& answer) {
+          const bool is_gone = !answer && answer.error().code == ErrorCode::kNotFound;
+          if (answer) {
+            const auto& info = std::get<QueueInfo>(*answer);
+            auto& values = sample->values[queue];
+            self->add(values, info.tasks, info.counters);
+            values[std::string(kOldestAge)] = static_cast<double>(info.oldest_age_ms.value_or(0));
+          }
+          self->look_at_queues(sample, left, is_known && (answer || is_gone), then);
+        });
   }
 
   using Values = std::map<std::string, double, std::less<>>;

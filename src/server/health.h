@@ -1,13 +1,12 @@
 // Whether the server lives, and whether it can be used.
 #pragma once
 
-#include "broker/broker.h"
-#include "server/loop.h"
+#include "server/operations.h"
 #include "server/router.h"
 
 namespace retsu::server {
 
 // GET /healthz answers as long as the loop turns; GET /readyz when the queue answers too.
-void add_health(Router& router, Broker& broker, Loop& loop);
+void add_health(Router& router, const Doors& doors);
 
 }  // namespace retsu::server

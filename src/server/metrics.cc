@@ -156,7 +156,7 @@ class Scrape final : public std::enable_shared_from_this<Scrape> {
       : exchange_(std::move(exchange)), doors_(doors), sources_(sources) {}
 
   void start() {
-    ask(Stats{}, [self = shared_from_this()](const Reply& reply) {
+    ask_or_refuse(Stats{}, [self = shared_from_this()](const Reply& reply) {
       self->stats_ = std::get<StatsReply>(reply);
       self->ask_queues("");
     });
@@ -164,24 +164,20 @@ class Scrape final : public std::enable_shared_from_this<Scrape> {
 
  private:
   void ask_queues(std::string cursor) {
-    ask(ListQueues{.limit = 1'000, .cursor = std::move(cursor)},
-        [self = shared_from_this()](const Reply& reply) {
-          const auto& page = std::get<QueueList>(reply);
-          self->queues_.insert(self->queues_.end(), page.queues.begin(), page.queues.end());
-          page.next_cursor ? self->ask_queues(*page.next_cursor) : self->write();
-        });
+    ask_or_refuse(ListQueues{.limit = 1'000, .cursor = std::move(cursor)},
+                  [self = shared_from_this()](const Reply& reply) {
+                    const auto& page = std::get<QueueList>(reply);
+                    self->queues_.insert(self->queues_.end(), page.queues.begin(),
+                                         page.queues.end());
+                    page.next_cursor ? self->ask_queues(*page.next_cursor) : self->write();
+                  });
   }
 
   template <class Then>
-  void ask(Command command, Then then) {
-    doors_.broker.submit(
-        std::move(command), {},
-        [loop = doors_.loop.shared_from_this(), exchange = exchange_, then](Answer reply) {
-          loop->post([exchange, then, reply = std::move(reply)] {
-            if (!reply) return exchange->respond(to_response(reply.error()));
-            then(*reply);
-          });
-        });
+  void ask_or_refuse(Command command, Then then) {
+    ask(doors_, std::move(command), [exchange = exchange_, then](const Answer& reply) {
+      reply ? then(*reply) : exchange->respond(to_response(reply.error()));
+    });
   }
 
   void write() {
@@ -209,30 +205,30 @@ void MetricsText::begin(std::string_view name, Kind kind, std::string_view help)
                        kKinds[static_cast<std::size_t>(kind)]);
 }
 
-void MetricsText::value(double value, Labels labels) { line("", value, labels); }
+void MetricsText::value(double value, const Labels& labels) { line("", value, labels); }
 
 void MetricsText::histogram(const Histogram& histogram, std::string_view queue) {
   const auto seconds = [](Histogram::Time time) {
     return std::chrono::duration<double>(time).count();
   };
-  const auto add = [&](std::string_view suffix, double value, std::string_view bound = {}) {
-    if (queue.empty() && bound.empty()) return line(suffix, value, {});
-    if (queue.empty()) return line(suffix, value, {{"le", bound}});
-    if (bound.empty()) return line(suffix, value, {{"queue", queue}});
-    line(suffix, value, {{"queue", queue}, {"le", bound}});
-  };
+  Labels labels;
+  if (!queue.empty()) labels.emplace_back("queue", queue);
+  Labels in_bucket = labels;
+  in_bucket.emplace_back("le", "");
   std::uint64_t count = 0;
   for (std::size_t bucket = 0; bucket <= Histogram::kBounds.size(); ++bucket) {
     count += histogram.count(bucket);
-    const bool is_last = bucket == Histogram::kBounds.size();
-    add("_bucket", static_cast<double>(count),
-        is_last ? "+Inf" : fmt::format("{}", seconds(Histogram::kBounds[bucket])));
+    const std::string bound = bucket == Histogram::kBounds.size()
+                                  ? "+Inf"
+                                  : fmt::format("{}", seconds(Histogram::kBounds[bucket]));
+    in_bucket.back().second = bound;
+    line("_bucket", static_cast<double>(count), in_bucket);
   }
-  add("_sum", seconds(histogram.sum()));
-  add("_count", static_cast<double>(count));
+  line("_sum", seconds(histogram.sum()), labels);
+  line("_count", static_cast<double>(count), labels);
 }
 
-void MetricsText::line(std::string_view suffix, double value, Labels labels) {
+void MetricsText::line(std::string_view suffix, double value, const Labels& labels) {
   text_.append(name_).append(suffix);
   char separator = '{';
   for (const auto& [name, label] : labels) {

@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/histogram.h"
 #include "server/operations.h"
@@ -29,18 +29,18 @@ struct Counters {
 class MetricsText {
  public:
   enum class Kind : std::uint8_t { kGauge, kCounter, kHistogram };
-  using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+  using Labels = std::vector<std::pair<std::string_view, std::string_view>>;
 
   // Values that follow are of this one. Counters end in _total.
   void begin(std::string_view name, Kind kind, std::string_view help);
-  void value(double value, Labels labels = {});
+  void value(double value, const Labels& labels = {});
   // In seconds.
   void histogram(const Histogram& histogram, std::string_view queue = {});
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  void line(std::string_view suffix, double value, Labels labels);
+  void line(std::string_view suffix, double value, const Labels& labels);
 
   std::string name_;
   std::string text_;

@@ -15,6 +15,15 @@ struct Doors {
   Audit& audit;
 };
 
+// Asks, and goes on with the answer on the loop's thread.
+template <class Then>
+void ask(const Doors& doors, Command command, Then then, Context context = {}) {
+  doors.broker.submit(std::move(command), std::move(context),
+                      [loop = doors.loop.shared_from_this(), then](Answer answer) {
+                        loop->post([then, answer = std::move(answer)] { then(answer); });
+                      });
+}
+
 void add_operations(Router& router, const Doors& doors);
 
 // The key of a request, as it was meant: bare or in quotes.

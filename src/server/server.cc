@@ -56,7 +56,7 @@ class Server::Body {
     }
     ticks_.push_back(add_events(site_.router(), broker, loop_,
                                 [this](const Caller& caller) { return site_.knows(caller); }));
-    add_health(site_.router(), broker, *loop_);
+    add_health(site_.router(), doors);
     if (settings_.move_clock) add_clock(site_.router(), loop_, settings_.move_clock);
     add_openapi(site_.router());
   }

@@ -22,9 +22,8 @@ namespace {
 constexpr Millis kWait{20'000};      // for work, at a time
 constexpr Millis kShortWait{1'000};  // with until_empty, while something may still come
 constexpr Millis kBetweenProgress{1'000};
-constexpr Millis kPatience{5'000};           // with one call
-constexpr Millis kLastTries{3'000};          // to settle, when it must stop now
-constexpr std::int64_t kMostAtOnce = 1'000;  // what a claim may ask for
+constexpr Millis kPatience{5'000};   // with one call
+constexpr Millis kLastTries{3'000};  // to settle, when it must stop now
 
 // What a server says that is away, stops or comes back.
 constexpr ErrorCode kMayPass[] = {ErrorCode::kUnavailable, ErrorCode::kShutdown,
@@ -150,7 +149,7 @@ class Worker::Body {
     std::unique_lock lock(mutex_);
     const auto places = [this] { return settings_.concurrency - static_cast<int>(active_.size()); };
     changed_.wait(lock, [&] { return places() > 0 || is_stopped(); });
-    return is_stopped() ? 0 : std::min<std::int64_t>(places(), kMostAtOnce);
+    return is_stopped() ? 0 : places();
   }
 
   void rest(Millis time) {

@@ -38,11 +38,13 @@ struct Ended {
   Result<State> state;  // that the task is in now, or why the outcome was not taken
 };
 
+inline constexpr int kMostAtOnce = 1'000;  // what a claim may ask for
+
 struct Settings {
   std::vector<std::string> queues = {"default"};
-  std::vector<std::string> users = {};  // empty: all
-  std::vector<std::string> steal = {};  // served when none of `users` has a task
-  int concurrency = 1;
+  std::vector<std::string> users = {};                 // empty: all
+  std::vector<std::string> steal = {};                 // served when none of `users` has a task
+  int concurrency = 1;                                 // kMostAtOnce at most
   Millis lease{60'000};                                // extended each third of it
   std::string name = {};                               // for people who look
   bool until_empty = false;                            // ends when nothing is left to claim

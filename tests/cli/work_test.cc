@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "cli/run_program.h"
+#include "patience.h"
 
 namespace retsu {
 namespace {
@@ -150,13 +151,10 @@ TEST_F(WorkTest, ASignalLetsWhatRunsFinishAndASecondOneGivesItBack) {
     const std::string line =
         "touch " + running + "; while [ ! -e " + path("go") + id + " ]; do sleep 0.02; done";
     const pid_t worker = start({"work", "--", "sh", "-c", line});
-    const auto wait_for = [](auto is_so) {
-      for (int i = 0; i < 1'500 && !is_so(); ++i) ::usleep(20'000);
-      EXPECT_TRUE(is_so());
-    };
-    wait_for([&] { return ::access(running.c_str(), F_OK) == 0; });
+    EXPECT_TRUE(succeeds_in_the_end([&] { return ::access(running.c_str(), F_OK) == 0; }));
     ::kill(worker, SIGTERM);
-    wait_for([&] { return read(".started_err").find("finishing") != std::string::npos; });
+    EXPECT_TRUE(succeeds_in_the_end(
+        [&] { return read(".started_err").find("finishing") != std::string::npos; }));
     signals == 1 ? write("go" + id, "") : void(::kill(worker, SIGTERM));
     int status = -1;
     ::waitpid(worker, &status, 0);

@@ -27,12 +27,18 @@ class CountingBroker final : public Broker {
   void submit(Command command, Context context, Done done) noexcept override {
     ++calls_;
     if (is_broken_) context.deadline = std::chrono::steady_clock::time_point::min();
-    queue_.submit(std::move(command), std::move(context), std::move(done));
+    queue_.submit(std::move(command), std::move(context),
+                  [this, done = std::move(done)](Answer answer) {
+                    if (before_answer) before_answer();
+                    done(std::move(answer));
+                  });
   }
   Subscription watch(EventFilter filter, EventSink sink) override {
     return queue_.watch(std::move(filter), std::move(sink));
   }
   [[nodiscard]] Capabilities capabilities() const override { return queue_.capabilities(); }
+
+  std::function<void()> before_answer;  // if there is something to be done then
 
   [[nodiscard]] int calls() const { return calls_; }
   void break_down() { is_broken_ = true; }
@@ -302,6 +308,21 @@ TEST_F(WorkerRuns, UntilNothingIsLeftDoNotWaitForAQueueThatIsPaused) {
   wait_for_the_end();
   EXPECT_TRUE(ran_);
   EXPECT_EQ(must(GetTask{.id = "a"}).state, State::kQueued);
+}
+
+TEST_F(WorkerRuns, DoNotBeginWhenTheirClaimIsGrantedAsItStopsAndNobodyHoldsThem) {
+  push({.id = "a"});
+  CountingBroker counting(queue_);
+  counting.before_answer = [&] { finish_.request_stop(); };
+  std::atomic<int> runs = 0;
+  start(counting, [&](worker::Run&) {
+    ++runs;
+    return finished({});
+  });
+  wait_for_the_end();
+  EXPECT_EQ(runs, 0);
+  EXPECT_EQ(must(GetTask{.id = "a"}).state, State::kQueued);
+  EXPECT_THAT(must(ListClaims{}).claims, IsEmpty());
 }
 
 TEST_F(WorkerRuns, EndTheirWorkerSoonThoughTheQueueIsOutOfReach) {

@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <string_view>
 
-namespace retsu::cli {
+namespace retsu {
 
-// 0, or why not.
+// 0, or why not all of it could be written.
 inline int write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
@@ -18,4 +18,4 @@ inline int write_all(int file, std::string_view text) {
   return 0;
 }
 
-}  // namespace retsu::cli
+}  // namespace retsu
