@@ -20,7 +20,7 @@ function(retsu_test target)
     PROPERTIES ENVIRONMENT "RETSU_BUILD_DIR=${PROJECT_BINARY_DIR}")
 endfunction()
 
-# retsu_tests(LIBRARIES ...): tests/DIR/**/*.cc is test_DIR, for every DIR. tests/reference is the library
+# retsu_tests(LIBRARIES ...): tests/DIR/**/*.cc is test_DIR, for every DIR. tests/*.cc and tests/reference are the library
 # retsu_reference, which all the others link (its *_test.cc are test_reference). Fuzzers, *_fuzz.cc, are left out.
 function(retsu_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "LIBRARIES")
@@ -30,7 +30,7 @@ function(retsu_tests)
 
   set(dirs)
   foreach(file IN LISTS files)
-    if(file MATCHES "^reference/" AND NOT file MATCHES "_test\\.cc$")
+    if(file MATCHES "^(reference/.*|[^/]+)$" AND NOT file MATCHES "_test\\.cc$")
       list(APPEND reference ${root}/${file})
     elseif(file MATCHES "^([^/]+)/")
       list(APPEND dirs ${CMAKE_MATCH_1})

@@ -38,7 +38,7 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   ~Service() {
-    ::shutdown(socket_, SHUT_RDWR);
+    leave();
     thread_.join();
     ::close(socket_);
   }
@@ -46,6 +46,8 @@ class Service {
   [[nodiscard]] std::string url(const std::string& target = "/") const {
     return fmt::format("http://127.0.0.1:{}{}", port_, target);
   }
+  // From now on nobody is there; whoever is being answered still is.
+  void leave() { ::shutdown(socket_, SHUT_RDWR); }
   [[nodiscard]] std::vector<std::string> requests() {
     const std::lock_guard lock(mutex_);
     return requests_;

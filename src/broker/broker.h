@@ -22,6 +22,9 @@ struct Context {
   // The same key again, with the same command, within 72 hours, is answered as the first time and
   // does nothing; with another command it is refused. What was refused may be tried again.
   std::optional<std::string> idempotency_key;
+  std::string key_covers = {};  // what the key stands for besides the command
+  Millis key_age{72 * kHour};   // for how long it is remembered, if not for all of 72 hours
+  bool once = false;            // a broker that would try again by itself does not: the caller does
 };
 
 struct Answer : Result<Reply> {

@@ -85,7 +85,7 @@ void EngineBroker::submit(Command command, Context context, Done done) noexcept 
   Request request{std::move(command), std::move(context), std::move(done)};
   if (!uses_key(operation_of(request.command))) request.context.idempotency_key.reset();
   if (const auto& key = request.context.idempotency_key) {
-    request.fingerprint = fingerprint(to_json(request.command));
+    request.fingerprint = fingerprint(to_json(request.command), request.context.key_covers);
     request.valid = validate_key(*key);
   }
   if (request.valid) request.valid = validate(request.command, limits_);
@@ -266,7 +266,7 @@ std::optional<Answer> EngineBroker::earlier_answer(const Request& request) {
 void EngineBroker::remember(const Request& request, const Reply& reply) {
   engine_->remember({0, request.context.caller, std::string(operation_of(request.command).name),
                      *request.context.idempotency_key, request.fingerprint, Json(to_json(reply)),
-                     engine_->now() + kKeyAge});
+                     engine_->now() + std::clamp(request.context.key_age, Millis(0), kKeyAge)});
   take_changes();
 }
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "broker/broker.h"
 #include "model/error.h"
@@ -42,11 +44,11 @@ inline Error key_mismatch() {
   return {ErrorCode::kIdempotencyMismatch,
           "this idempotency key was used for something else: take a new one"};
 }
+inline constexpr std::string_view kTooManyKeys = R"({"limit":"idempotency_keys"})";
 inline Error too_many_keys() {
   return {ErrorCode::kOverloaded,
           "too many idempotency keys are remembered: ask without one, or wait",
-          {},
-          Millis(kMinute)};
+          std::string(kTooManyKeys), Millis(kMinute)};
 }
 
 // Why nobody waits for the answer any more; none: somebody does.

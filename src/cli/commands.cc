@@ -50,6 +50,33 @@ constexpr CommandRow kCommands[] = {
      "retsu xcom set cursor '{\"page\":7}' --ttl 1d", add_xcom_set},
     {"xcom rm", kWork, "Remove shared values", "retsu xcom rm cursor", add_xcom_rm},
 
+    {"spool add", kSpool, "Put a task into a file, to be sent when there is a network",
+     "retsu spool add --file queue.jsonl --type upload '{\"filePath\":\"/doc.pdf\"}'\n"
+     "retsu spool add --file queue.jsonl --task "
+     "'{\"queue\":\"mail\",\"payload\":{\"to\":\"bob\"}}'",
+     add_spool_add},
+    {"spool list", kSpool, "List what waits in a spool, in the order of sending",
+     "retsu spool list --file queue.jsonl", add_spool_list},
+    {"spool peek", kSpool, "Print what would be sent first", "retsu spool peek --file queue.jsonl",
+     add_spool_peek},
+    {"spool take", kSpool, "Print what is first, and hide it for a minute, for a script",
+     "retsu spool take --file queue.jsonl", add_spool_take},
+    {"spool done", kSpool, "Remove what a script has dealt with",
+     "retsu spool done --file queue.jsonl ID", add_spool_done},
+    {"spool fail", kSpool, "Say that it went wrong: again later, or a dead letter after 5 retries",
+     "retsu spool fail --file queue.jsonl ID 'no answer'", add_spool_fail},
+    {"spool send", kSpool, "Send what waits to a server",
+     "retsu spool send --file queue.jsonl\n"
+     "retsu spool send --file queue.jsonl --watch",
+     add_spool_send},
+    {"spool dead", kSpool,
+     "List what will not be sent, with the reasons; put it back, or remove it",
+     "retsu spool dead --file queue.jsonl\n"
+     "retsu spool dead --file queue.jsonl --redrive ID",
+     add_spool_dead},
+    {"spool check", kSpool, "Look for damaged lines, and count",
+     "retsu spool check --file queue.jsonl", add_spool_check},
+
     {"tasks", kLook, "List tasks, the newest first", "retsu tasks --state FAILED --queue mail",
      add_tasks},
     {"show", kLook, "Tell all about a task", "retsu show TASK --wait 30s", add_show},

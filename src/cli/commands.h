@@ -18,11 +18,12 @@ class Session;
 // What a command does once the command line has been read. Answers the exit status.
 using Action = std::function<Result<int>(Session&)>;
 
-enum class Group : std::uint8_t { kServe, kWork, kLook, kRepair, kPace, kKeep, kProgram };
+enum class Group : std::uint8_t { kServe, kWork, kSpool, kLook, kRepair, kPace, kKeep, kProgram };
 constexpr auto names_of(std::type_identity<Group>) {
   using enum Group;
   return std::to_array<Named<Group>>({{"Serve", kServe},
                                       {"Work", kWork},
+                                      {"Without a network", kSpool},
                                       {"Look", kLook},
                                       {"Repair", kRepair},
                                       {"Pace", kPace},
@@ -58,6 +59,15 @@ Action add_schedule_run(CLI::App& app);
 Action add_xcom_get(CLI::App& app);
 Action add_xcom_set(CLI::App& app);
 Action add_xcom_rm(CLI::App& app);
+Action add_spool_add(CLI::App& app);
+Action add_spool_list(CLI::App& app);
+Action add_spool_peek(CLI::App& app);
+Action add_spool_take(CLI::App& app);
+Action add_spool_done(CLI::App& app);
+Action add_spool_fail(CLI::App& app);
+Action add_spool_send(CLI::App& app);
+Action add_spool_dead(CLI::App& app);
+Action add_spool_check(CLI::App& app);
 Action add_tasks(CLI::App& app);
 Action add_show(CLI::App& app);
 Action add_why(CLI::App& app);

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "base/uuid.h"
 #include "base/wall_clock.h"
+#include "broker/remote/spooled_push.h"
 #include "cli/commands.h"
 #include "cli/json_lines.h"
 #include "cli/options.h"
 #include "cli/push_lines.h"
+#include "cli/spool.h"
 #include "cli/task_options.h"
 #include "cli/times.h"
 #include "model/json.h"
@@ -27,6 +30,7 @@ struct Options {
   std::string file;
   bool partial = false;
   std::optional<std::string> key;
+  std::string spool;
 };
 
 Status read_times(const Options& options, NewTask& task) {
@@ -96,6 +100,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--key", options.key,
                  "An idempotency key: the same push again is answered as the first time")
       ->type_name("KEY");
+  app.add_option("--spool", options.spool,
+                 "If the server cannot be reached, or cannot take it now, keep it in this file; "
+                 "retsu spool send sends it")
+      ->type_name("FILE");
 }
 
 Result<int> push_file(Session& session, const Options& options, const NewTask& base) {
@@ -111,12 +119,68 @@ Result<int> push_file(Session& session, const Options& options, const NewTask& b
                 .read = read,
                 .on_pushed = [&](const Pushed& each) { show_pushed(session.screen(), each); },
                 .partial = options.partial,
-                .key = options.key});
+                .key = options.key,
+                .spool = options.spool});
   if (!done) return tl::unexpected(done.error());
   return done->status;
 }
 
+int show_all(Screen& screen, const PushReply& reply) {
+  for (const Pushed& pushed : reply.tasks) show_pushed(screen, pushed);
+  return 0;
+}
+
+// There is but one task: its number says nothing.
+Error about_one(Error error) {
+  if (error.message.starts_with("tasks[0]")) error.message.erase(0, 9);
+  return error;
+}
+
+Result<int> push_one(Session& session, const Options& options, NewTask task) {
+  const auto reply = push_batch(session, Push{.tasks = {std::move(task)}}, options.key);
+  if (!reply) return tl::unexpected(about_one(reply.error()));
+  return show_all(session.screen(), *reply);
+}
+
+struct SpooledLine {
+  std::string id;
+  bool spooled = true;
+};
+constexpr auto fields_of(std::type_identity<SpooledLine>) {
+  return List{Field{"id", &SpooledLine::id, kAlwaysShown},
+              Field{"spooled", &SpooledLine::spooled, kAlwaysShown}};
+}
+
+// To the server, or into the spool.
+Result<int> push_or_spool(Session& session, const Options& options, NewTask task) {
+  const SpoolablePush push(std::move(task), options.key, UuidSource().next(wall_clock()));
+  session.try_once();
+  const auto reply = push_batch(session, Push{.tasks = {push.task}}, push.key);
+  if (reply) return show_all(session.screen(), *reply);
+  if (!may_be_spooled(reply.error())) return tl::unexpected(about_one(reply.error()));
+  spool::Spool spool(options.spool);
+  const auto added = spool.add(push.entry(wall_clock(), reply.error()));
+  if (!added) return tl::unexpected(added.error());
+  show_added(session.screen(), *added);
+  note_spooled(session.screen(), reply.error(), options.spool, 1);
+  show_spooled(session.screen(), push.task.id.empty() ? push.key : push.task.id);
+  return 0;
+}
+
 }  // namespace
+
+void show_spooled(Screen& screen, const std::string& id) {
+  if (!screen.json()) return screen.line(printable(id));
+  std::string json;
+  append_json(json, SpooledLine{id});
+  screen.line(json);
+}
+
+void note_spooled(Screen& screen, const Error& error, const std::string& file, std::int64_t count) {
+  screen.note(fmt::format("{}; {} in {}: retsu spool send --file {}", printable(error.message),
+                          count == 1 ? "it is kept" : fmt::format("{} are kept", count),
+                          printable(file), printable(file)));
+}
 
 Result<PushReply> push_batch(Session& session, Push push, std::optional<std::string> key) {
   const auto broker = session.broker(Session::Missing::kMake);
@@ -143,14 +207,8 @@ Action add_push(CLI::App& app) {
     auto task = read_task(*options);
     if (!task) return tl::unexpected(std::move(task.error()));
     if (!options->file.empty()) return push_file(session, *options, *task);
-    auto reply = push_batch(session, Push{.tasks = {std::move(*task)}}, options->key);
-    if (!reply) {
-      Error& error = reply.error();  // there is but one task
-      if (error.message.starts_with("tasks[0]")) error.message.erase(0, 9);
-      return tl::unexpected(std::move(error));
-    }
-    for (const Pushed& pushed : reply->tasks) show_pushed(session.screen(), pushed);
-    return 0;
+    return options->spool.empty() ? push_one(session, *options, *std::move(task))
+                                  : push_or_spool(session, *options, *std::move(task));
   };
 }
 

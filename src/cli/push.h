@@ -12,4 +12,8 @@ namespace retsu::cli {
 Result<PushReply> push_batch(Session& session, Push push, std::optional<std::string> key);
 void show_pushed(Screen& screen, const Pushed& pushed);
 
+// What went into a spool instead.
+void show_spooled(Screen& screen, const std::string& id);
+void note_spooled(Screen& screen, const Error& error, const std::string& file, std::int64_t count);
+
 }  // namespace retsu::cli

@@ -4,6 +4,9 @@
 
 #include <charconv>
 
+#include "base/uuid.h"
+#include "base/wall_clock.h"
+#include "broker/remote/spooled_push.h"
 #include "cli/input.h"
 #include "cli/progress.h"
 #include "cli/push.h"
@@ -18,7 +21,11 @@ constexpr std::size_t kBatchBytes = 32 << 20;
 class Pusher {
  public:
   Pusher(Session& session, const LinePush& push, LineReader lines)
-      : session_(session), push_(push), lines_(std::move(lines)) {}
+      : session_(session), push_(push), lines_(std::move(lines)) {
+    if (push_.spool.empty()) return;
+    spool_.emplace(push_.spool);
+    session_.try_once();
+  }
 
   LinesPushed run() {
     Progress progress("pushing");
@@ -27,10 +34,11 @@ class Pusher {
       if (!read) return stopped(read.error());
       more = *read;
       if (!batch_.tasks.empty()) {
-        if (auto sent = send(); !sent) return stopped(sent.error());
+        if (auto sent = offline_ ? spool() : send(); !sent) return stopped(sent.error());
       }
       progress.at(lines_.bytes_read(), lines_.bytes());
     }
+    if (offline_) note_spooled(session_.screen(), *offline_, push_.spool, done_.spooled);
     if (failure_) return stopped(*failure_);
     return done_;
   }
@@ -59,6 +67,7 @@ class Pusher {
         continue;
       }
       if (!*task) continue;
+      if (spool_ && (*task)->id.empty()) (*task)->id = ids_.next(wall_clock());
       batch_.tasks.push_back(**std::move(task));
       numbers_.push_back(lines_.number());
     }
@@ -79,6 +88,10 @@ class Pusher {
       if (batch_.tasks.empty()) return {};
       reply = push_batch(session_, batch_, key);
     }
+    if (!reply && !push_.spool.empty() && may_be_spooled(reply.error())) {
+      offline_ = reply.error();
+      return spool();
+    }
     if (!reply) return tl::unexpected(at_line(reply.error()));
     for (std::size_t i = 0; i < reply->tasks.size(); ++i) {
       const Pushed& pushed = reply->tasks[i];
@@ -90,6 +103,22 @@ class Pusher {
         push_.on_pushed(pushed);
       }
     }
+    return {};
+  }
+
+  // All of the batch or none. If the server has taken it all the same, the ids say so later.
+  Status spool() {
+    std::vector<spool::Entry> entries;
+    for (NewTask task : batch_.tasks) {
+      task.allow_missing = true;  // they are sent one by one, and the most urgent first
+      entries.push_back(
+          SpoolablePush(std::move(task), std::nullopt, "").entry(wall_clock(), *offline_));
+    }
+    if (auto added = spool_->add_all(entries); !added) {
+      return tl::unexpected(at_line(added.error()));
+    }
+    for (const spool::Entry& entry : entries) show_spooled(session_.screen(), entry.id);
+    done_.spooled += std::ssize(entries);
     return {};
   }
 
@@ -133,7 +162,7 @@ class Pusher {
   }
 
   LinesPushed stopped(const Error& error) {
-    const std::int64_t before = done_.created + done_.existing;
+    const std::int64_t before = done_.created + done_.existing + done_.spooled;
     session_.screen().error(error);
     session_.screen().note(fmt::format("{} {} pushed before that, and nothing after it", before,
                                        before == 1 ? "task was" : "tasks were"));
@@ -149,6 +178,9 @@ class Pusher {
   std::int64_t batches_ = 0;
   LinesPushed done_;
   std::optional<Error> failure_;  // of reading
+  UuidSource ids_;
+  std::optional<spool::Spool> spool_;
+  std::optional<Error> offline_;  // from now on into the spool
 };
 
 }  // namespace

@@ -19,12 +19,14 @@ struct LinePush {
   std::function<void(const Pushed&)> on_pushed = [](const Pushed&) {};
   bool partial = false;
   std::optional<std::string> key = {};
+  std::string spool = {};  // the file that keeps them from the first on that the server cannot take
 };
 
 struct LinesPushed {
   std::int64_t created = 0;
   std::int64_t existing = 0;
   std::int64_t refused = 0;
+  std::int64_t spooled = 0;
   int status = 0;  // to exit with: that of the first refusal
 };
 

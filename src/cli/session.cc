@@ -62,7 +62,7 @@ Result<Broker*> Session::broker(Missing missing) {
   const auto found = where();
   if (!found) return tl::unexpected(found.error());
   if (found->is_url) {
-    broker_ = std::make_unique<RemoteBroker>(RemoteSettings{.url = found->text, .token = token()});
+    broker_ = open_url(found->text);
     return broker_.get();
   }
   auto opened = open_directory(found->text, missing);
@@ -85,7 +85,13 @@ Result<std::unique_ptr<Broker>> Session::open_directory(const std::string& direc
   }
   screen_.note(
       fmt::format("{} is held by the server at {}, which is asked instead", directory, *url));
-  return std::make_unique<RemoteBroker>(RemoteSettings{.url = *url, .token = token()});
+  return open_url(*url);
+}
+
+std::unique_ptr<Broker> Session::open_url(const std::string& url) const {
+  RemoteSettings settings{.url = url, .token = token()};
+  if (tries_once_) settings.retry.max_attempts = 1;
+  return std::make_unique<RemoteBroker>(std::move(settings));
 }
 
 }  // namespace retsu::cli

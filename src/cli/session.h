@@ -36,6 +36,9 @@ class Session {
 
   // What to do where no store is yet: a command that only looks must not make one.
   enum class Missing : std::uint8_t { kRefuse, kMake };
+  // A server that fails is not asked again, from the first call on: somebody has a better plan.
+  void try_once() { tries_once_ = true; }
+
   // The queue, opened at the first call. A directory that a server holds is reached through that.
   Result<Broker*> broker(Missing missing = Missing::kRefuse);
 
@@ -49,8 +52,11 @@ class Session {
  private:
   Result<std::unique_ptr<Broker>> open_directory(const std::string& directory, Missing missing);
 
+  [[nodiscard]] std::unique_ptr<Broker> open_url(const std::string& url) const;
+
   const Globals globals_;
   Screen& screen_;
+  bool tries_once_ = false;
   std::unique_ptr<Broker> broker_;
 };
 

@@ -19,8 +19,10 @@ Status validate_key(const std::string& key) {
                 "invalid idempotency key: must be 1 to 255 visible ASCII characters");
 }
 
-std::string fingerprint(const std::string& command_json) {
-  return sha256_hex(canonical_json(command_json));
+std::string fingerprint(const std::string& command_json, const std::string& besides) {
+  std::string canonical = canonical_json(command_json);
+  if (!besides.empty()) canonical += '\n' + besides;
+  return sha256_hex(canonical);
 }
 
 }  // namespace retsu

@@ -15,7 +15,7 @@ bool uses_key(const Operation& operation);
 Status validate_key(const std::string& key);
 
 // Of everything that the caller said, as SHA-256 in hexadecimal: equal for equal values, however
-// they were written.
-std::string fingerprint(const std::string& command_json);
+// they were written. `besides`: what is not in the command.
+std::string fingerprint(const std::string& command_json, const std::string& besides = {});
 
 }  // namespace retsu

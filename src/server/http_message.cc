@@ -3,6 +3,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <ctime>
 
 #include "broker/codec.h"
@@ -31,6 +33,23 @@ constexpr Phrase kPhrases[] = {
     {504, "Gateway Timeout"},
     {507, "Insufficient Storage"},
 };
+
+// A drain takes its time: nobody need ask sooner.
+constexpr Millis kDrainTime{60'000};
+
+constexpr std::int64_t kMostAttempts = 1'000'000;
+constexpr std::int64_t kMostSeconds = std::chrono::seconds(std::chrono::days(3)).count();
+
+std::optional<std::int64_t> number_in(std::string_view text, std::int64_t least,
+                                      std::int64_t most) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ptr != end || read.ec != std::errc() || number < least || number > most) {
+    return std::nullopt;
+  }
+  return number;
+}
 
 std::string_view phrase_of(int status) {
   for (const Phrase& row : kPhrases) {
@@ -70,10 +89,20 @@ std::string_view HttpRequest::media_type() const {
   return type;
 }
 
+bool HttpRequest::is_sent_again() const { return number_in(attempt, 2, kMostAttempts).has_value(); }
+
+std::optional<Millis> HttpRequest::asked_key_age() const {
+  const auto asked = number_in(key_age, 1, kMostSeconds);
+  return asked ? std::optional<Millis>(std::chrono::seconds(*asked)) : std::nullopt;
+}
+
 HttpResponse to_response(const Error& error) {
-  HttpResponse response{.status = row_of(error.code).http_status, .body = to_json(error)};
-  if (error.retry_after) {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*error.retry_after).count();
+  HttpResponse response{
+      .status = row_of(error.code).http_status, .body = to_json(error), .error = error.code};
+  std::optional<Millis> retry_after = error.retry_after;
+  if (!retry_after && error.code == ErrorCode::kDraining) retry_after = kDrainTime;
+  if (retry_after) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*retry_after).count();
     response.headers.emplace_back("Retry-After",
                                   std::to_string(std::max<std::int64_t>(seconds, 1)));
   }

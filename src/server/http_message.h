@@ -1,6 +1,7 @@
 // Requests and answers of HTTP, as values.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@ struct HttpRequest {
   std::string authorization;
   std::string content_type;
   std::string idempotency_key;
+  std::string key_age;
+  std::string attempt;
   std::string last_event_id;
   std::string body;
   bool keep_alive = true;
@@ -29,6 +32,10 @@ struct HttpRequest {
   }
   // Without its parameters, such as `; charset=utf-8`.
   [[nodiscard]] std::string_view media_type() const;
+  // What Retsu-Attempt and Retsu-Key-Age say. Not a number in their range: nothing, for neither is
+  // worth a refusal.
+  [[nodiscard]] bool is_sent_again() const;
+  [[nodiscard]] std::optional<Millis> asked_key_age() const;
 
  private:
   [[nodiscard]] std::string_view target_before(char sign) const {
@@ -40,6 +47,7 @@ struct HttpRequest {
 struct KeptHeader {
   std::string_view name;
   std::string HttpRequest::*member;
+  bool may_be_twice = false;  // then the first counts
 };
 inline constexpr KeptHeader kKeptHeaders[] = {
     {"Host", &HttpRequest::host},
@@ -47,6 +55,8 @@ inline constexpr KeptHeader kKeptHeaders[] = {
     {"Authorization", &HttpRequest::authorization},
     {"Content-Type", &HttpRequest::content_type},
     {"Idempotency-Key", &HttpRequest::idempotency_key},
+    {"Retsu-Key-Age", &HttpRequest::key_age, true},
+    {"Retsu-Attempt", &HttpRequest::attempt, true},
     {"Last-Event-ID", &HttpRequest::last_event_id},
 };
 
@@ -55,6 +65,7 @@ struct HttpResponse {
   std::string body = {};
   std::string_view content_type = "application/json";
   std::vector<std::pair<std::string_view, std::string>> headers = {};
+  std::optional<ErrorCode> error = {};  // that it tells of
 };
 
 // The header of an answer that an idempotency key had got before.

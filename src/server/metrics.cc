@@ -145,6 +145,14 @@ void write_server(MetricsText& to, const Counters& counters) {
   to.begin("retsu_idempotent_replays_total", Kind::kCounter,
            "Answers that an idempotency key had got before");
   to.value(static_cast<double>(counters.replayed));
+  to.begin("retsu_idempotency_mismatches_total", Kind::kCounter,
+           "Requests refused because their idempotency key was used for something else");
+  to.value(static_cast<double>(counters.mismatched));
+  to.begin("retsu_retried_requests_total", Kind::kCounter,
+           "Requests that a client said it sent again");
+  to.value(static_cast<double>(counters.retried.created), {{"answer", "created"}});
+  to.value(static_cast<double>(counters.retried.replayed), {{"answer", "replayed"}});
+  to.value(static_cast<double>(counters.retried.refused), {{"answer", "refused"}});
   to.begin("process_resident_memory_bytes", Kind::kGauge, "Memory of the process");
   to.value(resident_bytes());
 }

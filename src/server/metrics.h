@@ -21,8 +21,15 @@ struct Counters {
   std::uint64_t connections = 0;           // accepted
   std::uint64_t turned_away = 0;           // of these, because there were too many
   std::uint64_t open_connections = 0;
-  std::uint64_t keyed = 0;     // answers to requests with an idempotency key
-  std::uint64_t replayed = 0;  // of these, what the key had got before
+  std::uint64_t keyed = 0;       // answers to requests with an idempotency key
+  std::uint64_t replayed = 0;    // of these, what the key had got before
+  std::uint64_t mismatched = 0;  // of these, that the key was used for something else
+  // Answers to requests that their client had sent before, as it says.
+  struct {
+    std::uint64_t created = 0;   // it was done now
+    std::uint64_t replayed = 0;  // it had been done
+    std::uint64_t refused = 0;
+  } retried;
 };
 
 // Text of metrics: each name once, with its values.

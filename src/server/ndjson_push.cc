@@ -20,10 +20,14 @@ constexpr std::size_t kAnswerBytes = std::size_t{64} << 20;
 
 class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<NdjsonPush> {
  public:
-  NdjsonPush(const std::shared_ptr<Exchange>& exchange, Doors doors, bool partial)
-      : exchange_(exchange), doors_(doors), partial_(partial) {
-    key_ = idempotency_key_of(exchange->request).value_or("");
-  }
+  // The key is in use for as long as the push keeps `use`; no key, no use.
+  NdjsonPush(const std::shared_ptr<Exchange>& exchange, Doors doors, bool partial, std::string key,
+             std::unique_ptr<KeysInUse::Use> use)
+      : exchange_(exchange),
+        doors_(doors),
+        partial_(partial),
+        key_(std::move(key)),
+        use_(std::move(use)) {}
 
   void take(std::string_view bytes) override {
     while (!bytes.empty() && !failure_) {
@@ -40,9 +44,7 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
     }
   }
 
-  [[nodiscard]] bool is_full() const override {
-    return !groups_.empty() && is_whole(groups_.front());
-  }
+  [[nodiscard]] bool is_full() const override { return groups_.size() > 1; }
 
   void finish() override {
     if (!line_.empty() && !failure_) take_line();
@@ -95,15 +97,17 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
 
   // What was read before is pushed, what comes after is not.
   void fail(Error error) {
+    end_ = fmt::format("line {} {}", lines_, row_of(error.code).name);
     error.message = fmt::format("line {}: {}", lines_, error.message);
     failure_ = std::move(error);
     go_on();
   }
 
+  // A group is pushed when it is known whether it is the last.
   void go_on() {
     if (pushing_ || answered_) return;
     const bool is_over = ended_ || failure_;
-    if (!groups_.empty() && (is_over || is_whole(groups_.front()))) return push();
+    if (groups_.size() > 1 || (is_over && !groups_.empty())) return push();
     if (is_over) answer();
   }
 
@@ -115,8 +119,11 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
     Context context{.caller = exchange_->caller.name};
     ++groups_pushed_;
     if (!key_.empty()) {
-      // Other lines under the same key are told apart by what they are.
-      context.idempotency_key = sha256_hex(fmt::format("{}\n{}", key_, groups_pushed_));
+      // The first has the key itself: then a push that is not of lines cannot have it too.
+      context.idempotency_key =
+          groups_pushed_ == 1 ? key_ : sha256_hex(fmt::format("{}\n{}", key_, groups_pushed_));
+      context.key_covers = "lines, then " + (groups_.empty() ? end_ : "more");
+      if (const auto age = exchange_->request.asked_key_age()) context.key_age = *age;
     }
     doors_.broker.submit(
         std::move(group.push), std::move(context),
@@ -132,11 +139,11 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
       stop(by_line(reply.error(), lines));
     } else {
       for (const Pushed& task : std::get<PushReply>(*reply).tasks) {
-        created_ |= task.created && !has_first_;
+        created_ |= task.created;
         if (!tasks_.empty()) tasks_ += ',';
         append_json(tasks_, task);
       }
-      has_first_ = true;
+      ++(reply.replayed ? groups_replayed_ : groups_new_);
       if (tasks_.size() > kAnswerBytes) {
         stop(
             {ErrorCode::kTooLarge,
@@ -176,10 +183,15 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
 
   void answer() {
     answered_ = true;
+    use_.reset();
     if (!ended_) exchange_->refuse_rest();
-    if (failure_ && !has_first_) return exchange_->respond(to_response(*failure_));
+    if (failure_ && is_refusal(*failure_)) return exchange_->respond(to_response(*failure_));
     HttpResponse response{.status = created_ ? 201 : 200, .body = "{\"tasks\":[" + tasks_ + "]"};
+    if (groups_pushed_ > 0 && groups_replayed_ == groups_pushed_) {
+      response.headers.emplace_back(kReplayed, "true");
+    }
     if (failure_) {
+      response.error = failure_->code;
       // {"error":{…}}, of which all but the first sign comes here.
       response.body += ',';
       response.body += std::string_view(to_json(*failure_)).substr(1);
@@ -189,36 +201,50 @@ class NdjsonPush final : public BodyReader, public std::enable_shared_from_this<
     exchange_->respond(std::move(response));
   }
 
+  // Of all, and not of what comes after lines that were pushed.
+  [[nodiscard]] bool is_refusal(const Error& failure) const {
+    const bool is_mismatch = failure.code == ErrorCode::kIdempotencyMismatch;
+    return groups_new_ == 0 && (is_mismatch || groups_replayed_ == 0);
+  }
+
   const std::shared_ptr<Exchange> exchange_;
   const Doors doors_;
   const bool partial_;
-  std::string key_;
+  const std::string key_;  // empty: none
+  std::unique_ptr<KeysInUse::Use> use_;
 
   std::string line_;          // begun
   std::size_t lines_ = 0;     // that ended, and the one that failed
   std::deque<Group> groups_;  // to be pushed; the last may grow
   std::size_t groups_pushed_ = 0;
-  bool pushing_ = false;  // another one
-  bool ended_ = false;    // no more lines will come
+  std::size_t groups_new_ = 0;       // of these, that were not refused
+  std::size_t groups_replayed_ = 0;  // of these, that their keys knew
+  bool pushing_ = false;             // another one
+  bool ended_ = false;               // no more lines will come
+  std::string end_ = "the end";      // what came after the last line that was understood
   std::optional<Error> failure_;
-  bool has_first_ = false;  // the first group was pushed
-  bool created_ = false;    // something of it is new
-  std::string tasks_;       // of the answer
+  bool created_ = false;  // a task, now or when the answer was given first
+  std::string tasks_;     // of the answer
   bool answered_ = false;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<BodyReader>> read_ndjson(const std::shared_ptr<Exchange>& exchange,
-                                                const Doors& doors) {
+                                                const Doors& doors, KeysInUse& in_use) {
   if (exchange->request.media_type() != "application/x-ndjson") return nullptr;
   const auto settings =
       command_from_http(kOperations[0], {}, exchange->request.query(), R"({"tasks":[]})");
   if (!settings) return tl::unexpected(settings.error());
-  if (const auto key = idempotency_key_of(exchange->request)) {
+  const auto key = idempotency_key_of(exchange->request);
+  std::unique_ptr<KeysInUse::Use> use;
+  if (key) {
     if (auto valid = validate_key(*key); !valid) return tl::unexpected(std::move(valid.error()));
+    use = in_use.use({exchange->caller.name, *key});
+    if (!use) return tl::unexpected(KeysInUse::in_progress());
   }
-  return std::make_shared<NdjsonPush>(exchange, doors, std::get<Push>(*settings).partial);
+  return std::make_shared<NdjsonPush>(exchange, doors, std::get<Push>(*settings).partial,
+                                      key.value_or(""), std::move(use));
 }
 
 }  // namespace retsu::server

@@ -5,6 +5,7 @@
 
 #include "broker/codec.h"
 #include "broker/waiting.h"
+#include "server/keys_in_use.h"
 #include "server/ndjson_push.h"
 #include "server/permits.h"
 
@@ -48,8 +49,10 @@ std::string told_of(const Command& command) {
 // Serves one row of the table.
 class OperationDoor {
  public:
-  OperationDoor(const Operation& operation, const Doors& doors)
-      : operation_(operation), doors_(doors) {}
+  // `in_use`: keys that it must not use for now; none: it may use all.
+  OperationDoor(const Operation& operation, const Doors& doors,
+                std::shared_ptr<const KeysInUse> in_use)
+      : operation_(operation), doors_(doors), in_use_(std::move(in_use)) {}
 
   void operator()(const SharedExchange& exchange) const {
     if (exchange->request.body.size() < kLongBody) return go_on(exchange, read(*exchange));
@@ -112,6 +115,11 @@ class OperationDoor {
   void submit(const SharedExchange& exchange, Command command, bool is_unnamed) const {
     Context context{.caller = exchange->caller.name,
                     .idempotency_key = idempotency_key_of(exchange->request)};
+    if (const auto& key = context.idempotency_key;
+        key && in_use_ && in_use_->has({context.caller, *key})) {
+      return exchange->respond(to_response(KeysInUse::in_progress()));
+    }
+    if (const auto age = exchange->request.asked_key_age()) context.key_age = *age;
     if (wait_ms_of(command) > 0) context.stop = exchange->stop();
     std::string told;
     if (operation_.changes && operation_.scope == Scope::kAdmin) told = told_of(command);
@@ -136,6 +144,7 @@ class OperationDoor {
 
   const Operation& operation_;
   Doors doors_;
+  std::shared_ptr<const KeysInUse> in_use_;
 };
 
 }  // namespace
@@ -150,14 +159,18 @@ std::optional<std::string> idempotency_key_of(const HttpRequest& request) {
 }
 
 void add_operations(Router& router, const Doors& doors) {
+  const auto in_use = std::make_shared<KeysInUse>();
   for (const Operation& operation : kOperations) {
+    const bool is_push = operation.name == "push";
     Route route{.method = operation.method,
                 .path = operation.path,
                 .scope = operation.scope,
                 .body_limit = operation.body_limit,
-                .serve = OperationDoor(operation, doors)};
-    if (operation.name == "push") {
-      route.read_body = [doors](const auto& exchange) { return read_ndjson(exchange, doors); };
+                .serve = OperationDoor(operation, doors, is_push ? in_use : nullptr)};
+    if (is_push) {
+      route.read_body = [doors, in_use](const auto& exchange) {
+        return read_ndjson(exchange, doors, *in_use);
+      };
     }
     router.add(std::move(route));
   }

@@ -67,10 +67,16 @@ void QueueSite::count(const Exchange& exchange, const HttpResponse& response,
                       Steady::time_point began) {
   const auto digit = static_cast<std::size_t>(response.status / 100);
   if (digit < counters_.answers.size()) ++counters_.answers[digit];
-  counters_.replayed += static_cast<std::uint64_t>(std::ranges::count(
-      response.headers, kReplayed, [](const auto& header) { return header.first; }));
   const HttpRequest& request = exchange.request;
+  const bool is_replay = std::ranges::any_of(
+      response.headers, [](const auto& header) { return header.first == kReplayed; });
   counters_.keyed += request.idempotency_key.empty() ? 0 : 1;
+  counters_.replayed += is_replay ? 1 : 0;
+  counters_.mismatched += response.error == ErrorCode::kIdempotencyMismatch ? 1 : 0;
+  if (request.is_sent_again()) {
+    auto& retried = counters_.retried;
+    ++(is_replay ? retried.replayed : digit == 2 ? retried.created : retried.refused);
+  }
   if (request_log_ == nullptr) return;
   const std::chrono::duration<double, std::milli> took = Steady::now() - began;
   request_log_->write(LogLevel::kInfo, "request",

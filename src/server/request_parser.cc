@@ -58,7 +58,9 @@ class RequestParser::Parser final : public http::basic_parser<true> {
     for (const KeptHeader& kept : kKeptHeaders) {
       if (!iequals(name, View(kept.name.data(), kept.name.size()))) continue;
       std::string& member = request.*(kept.member);
-      if (!member.empty()) return refuse_field(kept.name, "is given twice", code);
+      if (!member.empty()) {
+        return kept.may_be_twice ? void() : refuse_field(kept.name, "is given twice", code);
+      }
       member = std::string(value);
       return;
     }

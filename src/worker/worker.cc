@@ -172,6 +172,7 @@ class Worker::Body {
                 .worker = settings_.name,
                 .claim_id = claim_id};
     Context context;
+    context.once = true;
     context.stop = stop_claiming_.get_token();
     return call(broker_, std::move(claim), std::move(context));
   }
@@ -240,8 +241,10 @@ class Worker::Body {
     }
   }
 
+  // The worker repeats what it asks itself: it knows what has become of the run meanwhile.
   static Context until(Steady::time_point deadline) {
     Context context;
+    context.once = true;
     context.deadline = deadline;
     return context;
   }

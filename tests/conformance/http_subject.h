@@ -20,7 +20,9 @@ class HttpSubject final : public Subject {
     auto started = server::Server::start(queue_, std::move(settings));
     RETSU_CHECK(started.has_value());
     server_ = std::move(*started);
-    remote_ = std::make_unique<RemoteBroker>(RemoteSettings{.url = server_->address()});
+    // One attempt: what is refused is to be told at once.
+    remote_ = std::make_unique<RemoteBroker>(
+        RemoteSettings{.url = server_->address(), .retry = {.max_attempts = 1}});
   }
 
   Broker& broker() override { return *remote_; }

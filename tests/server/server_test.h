@@ -19,7 +19,11 @@ namespace retsu {
 
 class ServerTest : public testing::Test {
  protected:
-  ServerTest() { settings_.port = 0; }
+  // The clock stands still if there is none.
+  explicit ServerTest(Limits limits = {}, MemoryBroker::Clock clock = MemoryBroker::system_clock())
+      : queue_(limits, std::move(clock)) {
+    settings_.port = 0;
+  }
 
   // Also before what a test gave it goes.
   void TearDown() override { server_.reset(); }
@@ -62,6 +66,13 @@ class ServerTest : public testing::Test {
     return error ? std::string(row_of(error->code).name) : "no error";
   }
 
+  // Of /metrics; -1: it is not there.
+  double metric(const std::string& series) {
+    const std::string text = "\n" + get("/metrics").body;
+    const auto at = text.find("\n" + series + " ");
+    return at == std::string::npos ? -1 : std::stod(text.substr(at + series.size() + 2));
+  }
+
   std::int64_t stored() {
     const auto stats = call(queue_, Stats{});
     std::int64_t count = 0;
@@ -69,7 +80,7 @@ class ServerTest : public testing::Test {
     return count;
   }
 
-  MemoryBroker queue_{Limits(), MemoryBroker::system_clock()};
+  MemoryBroker queue_;
   server::ServerSettings settings_;
   std::unique_ptr<server::Server> server_;
   HttpClient client_;

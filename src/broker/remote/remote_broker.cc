@@ -10,10 +10,10 @@
 
 #include "base/event_stream.h"
 #include "base/url.h"
+#include "base/wall_clock.h"
 #include "broker/codec.h"
-#include "broker/http_form.h"
 #include "broker/refusals.h"
-#include "broker/waiting.h"
+#include "broker/remote/remote_call.h"
 #include "ingest/idempotency.h"
 #include "ingest/validate.h"
 
@@ -73,49 +73,6 @@ Status check(const Command& command, const std::optional<std::string>& key) {
   return can ? Status() : validate(command, {});
 }
 
-// One call under way.
-struct Asked {
-  const Operation& operation;
-  std::string url;
-  Context context;
-  Broker::Done done;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop = {};
-};
-
-Error failure_of(const Asked& asked, const HttpFailure& failure) {
-  if (asked.context.stop.stop_requested()) return stopped();
-  const std::string message = fmt::format("{}: {}", asked.url, failure.message);
-  switch (failure.kind) {
-    case FailureKind::kInvalid:
-      return {ErrorCode::kInvalid, message};
-    case FailureKind::kUnreachable:
-      return {ErrorCode::kUnavailable, message};
-    case FailureKind::kCanceled:
-      return shut_down();
-    case FailureKind::kTimeout:
-      if (!asked.operation.changes) return {ErrorCode::kDeadline, message};
-      break;
-    case FailureKind::kTooLarge:
-    case FailureKind::kBroken:
-      if (!asked.operation.changes) return {ErrorCode::kUnavailable, message};
-      break;
-  }
-  return {ErrorCode::kOutcomeUnknown, message + "; it may have been done or not"};
-}
-
-Answer answer_of(const Asked& asked, const HttpClient::Answered& answered) {
-  if (!answered) return Result<Reply>(tl::unexpected(failure_of(asked, answered.error())));
-  if (answered->status >= 200 && answered->status < 300) {
-    const bool replayed = answered->header("idempotent-replayed") == "true";
-    return {reply_from_json(asked.operation.name, answered->body), replayed};
-  }
-  auto error = error_from_json(answered->body);
-  if (error) return Result<Reply>(tl::unexpected(*std::move(error)));
-  return Result<Reply>(tl::unexpected(
-      Error{ErrorCode::kUnavailable,
-            fmt::format("{} answered {} and no word of a queue's", asked.url, answered->status)}));
-}
-
 }  // namespace
 
 RemoteBroker::RemoteBroker(RemoteSettings settings)
@@ -128,47 +85,21 @@ RemoteBroker::~RemoteBroker() = default;
 
 Capabilities RemoteBroker::capabilities() const { return {true, true, {}}; }
 
-HttpCall RemoteBroker::call_to(std::string_view method, const std::string& target) const {
-  HttpCall call{.method = std::string(method), .url = settings_.url + target};
-  if (!settings_.token.empty()) {
-    call.headers.emplace_back("Authorization", "Bearer " + settings_.token);
-  }
-  return call;
-}
-
 void RemoteBroker::submit(Command command, Context context, Done done) noexcept {
-  const Operation& operation = operation_of(command);
-  const std::shared_ptr<Asked> asked(
-      new Asked{operation, settings_.url, std::move(context), std::move(done)});
-  auto& key = asked->context.idempotency_key;
-  if (!uses_key(operation)) key.reset();
-  std::optional<Error> error = given_up(asked->context);
-  if (auto valid = check(command, key); !error && !valid) error = std::move(valid.error());
+  std::optional<Error> error = given_up(context);
+  const bool has_key = context.idempotency_key && uses_key(operation_of(command));
+  if (auto valid = check(command, has_key ? context.idempotency_key : std::nullopt);
+      !error && !valid) {
+    error = std::move(valid.error());
+  }
   if (error) {
-    return client_.run_after(
-        milliseconds(0), [asked, error] { asked->done(Result<Reply>(tl::unexpected(*error))); });
-  }
-  HttpForm form = to_http(command);
-  HttpCall call = call_to(form.method, form.target);
-  call.body = std::move(form.body);
-  if (!call.body.empty()) call.headers.emplace_back("Content-Type", "application/json");
-  if (key) call.headers.emplace_back("Idempotency-Key", *key);
-  call.once = !operation.repeatable && !key;
-  call.timeout = settings_.patience + milliseconds(wait_ms_of(command));
-  if (asked->context.deadline != Steady::time_point::max()) {
-    call.timeout = std::chrono::ceil<milliseconds>(asked->context.deadline - Steady::now());
-  }
-  const std::uint64_t number =
-      client_.start(std::move(call), [asked](const HttpClient::Answered& answered) {
-        asked->on_stop.reset();
-        asked->done(answer_of(*asked, answered));
-      });
-  if (asked->context.stop.stop_possible()) {
-    // On the client's thread, where it cannot meet the answer.
-    client_.run_after(milliseconds(0), [this, asked, number] {
-      asked->on_stop.emplace(asked->context.stop, [this, number] { client_.cancel(number); });
+    return client_.run_after(milliseconds(0), [done = std::move(done), error] {
+      done(Result<Reply>(tl::unexpected(*error)));
     });
   }
+  std::make_shared<RemoteCall>(settings_, client_, names_.next(wall_clock()), std::move(command),
+                               std::move(context), std::move(done))
+      ->begin();
 }
 
 // A stream of events that is taken up again when it breaks. Everything but its end is on the
@@ -192,7 +123,7 @@ class RemoteBroker::Watch final : public std::enable_shared_from_this<Watch> {
   void begin() {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    HttpCall call = broker_.call_to("GET", target_);
+    HttpCall call = request_to(broker_.settings_, "GET", target_);
     if (!last_id_.empty()) call.headers.emplace_back("Last-Event-ID", last_id_);
     auto reader = std::make_shared<EventStreamReader>(
         [this](const EventStreamReader::Event& event) { take(event); });

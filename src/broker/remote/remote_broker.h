@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/http_client.h"
+#include "base/uuid.h"
 #include "broker/broker.h"
 
 namespace retsu {
@@ -12,13 +13,20 @@ namespace retsu {
 struct RemoteSettings {
   std::string url;    // http://host:7380
   std::string token;  // empty: none
-  // For one call, beyond the time that it may wait itself, where its context sets no deadline.
+  // For one call with all its attempts, beyond the time that it may wait itself, where its context
+  // sets no deadline.
   std::chrono::milliseconds patience{30'000};
+  Retry retry = {};  // how often a call is sent, and how long after one attempt the next follows
 };
 
-// A queue behind a server. What was sent and not answered is `outcome_unknown`, unless it changes
-// nothing; what could not be sent is `unavailable`. Whoever wants to send it again gives it an
-// idempotency key.
+// A queue behind a server. A call that was not answered, or was answered that it may be tried again
+// (408, 429, 5xx, a key in use), is sent again, as often and as late as `retry` says, not before
+// the server's Retry-After and not after the call's deadline. For that, what must not happen twice
+// gets an idempotency key if its caller gave it none; a claim is repeated if its caller named it.
+// What could not be sent at all may be sent in any case.
+//
+// In the end, what may have been done is `outcome_unknown`, unless it changes nothing; what was not
+// is answered with the last attempt's error, `unavailable` if nobody was reached.
 class RemoteBroker final : public Broker {
  public:
   explicit RemoteBroker(RemoteSettings settings);
@@ -33,9 +41,8 @@ class RemoteBroker final : public Broker {
  private:
   class Watch;
 
-  [[nodiscard]] HttpCall call_to(std::string_view method, const std::string& target) const;
-
   const RemoteSettings settings_;
+  UuidSource names_;
   HttpClient client_;
 };
 

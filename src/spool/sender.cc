@@ -1,0 +1,196 @@
+#include "spool/sender.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+
+#include "base/rest.h"
+#include "base/wall_clock.h"
+
+namespace retsu::spool {
+namespace {
+
+using Kind = Verdict::Kind;
+using FailureKind = HttpFailure::Kind;
+using How = Spool::Ended::How;
+using End = Sender::Pass::End;
+
+// With a server at once. More means fewer changes of the file; after a kill, as many are sent
+// twice.
+constexpr std::size_t kBatch = 100;
+constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
+// Connections that break over the same entry are its fault in the end.
+constexpr int kMostBroken = 10;
+constexpr Millis kFirstPause{50};
+constexpr Millis kLongestPause{2'000};
+constexpr Millis kDefaultHold{1'000};
+constexpr Millis kBusyPause{1'000};
+
+}  // namespace
+
+Sender::Sender(Spool& spool, SendSettings settings, Listener listener)
+    : spool_(spool), settings_(std::move(settings)), listener_(std::move(listener)) {}
+
+HttpClient::Answered Sender::call(HttpCall call, const std::stop_token& stop) {
+  if (stop.stop_requested()) return tl::unexpected(HttpFailure{FailureKind::kCanceled, "stopped"});
+  if (!settings_.token.empty()) {
+    call.headers.emplace_back("Authorization", "Bearer " + settings_.token);
+  }
+  const auto promise = std::make_shared<std::promise<HttpClient::Answered>>();
+  auto answered = promise->get_future();
+  const auto number = client_.start(std::move(call), [promise](HttpClient::Answered answer) {
+    promise->set_value(std::move(answer));
+  });
+  const std::stop_callback on_stop(stop, [this, number] { client_.cancel(number); });
+  return answered.get();
+}
+
+Status Sender::check_health(const std::stop_token& stop) {
+  const std::string url = settings_.url + "/healthz";
+  const auto answer = call({.url = url, .timeout = settings_.health_timeout}, stop);
+  if (!answer) {
+    const bool is_url = answer.error().kind != FailureKind::kInvalid;
+    return refuse(is_url ? ErrorCode::kUnavailable : ErrorCode::kInvalid,
+                  fmt::format("{}: {}", settings_.url, answer.error().message));
+  }
+  if (answer->status == 200) return {};
+  return refuse(ErrorCode::kUnavailable, fmt::format("{} answered {}", url, answer->status));
+}
+
+Result<Sender::Pass> Sender::send_due(const std::stop_token& stop) {
+  const auto first = spool_.peek();
+  if (!first) return tl::unexpected(first.error());
+  if (*first) {
+    if (auto healthy = check_health(stop); !healthy) {
+      if (healthy.error().code == ErrorCode::kInvalid) return tl::unexpected(healthy.error());
+      return Pass{.end = stop.stop_requested() ? End::kStopped : End::kOffline,
+                  .why = std::move(healthy.error().message)};
+    }
+  }
+  for (;;) {
+    if (stop.stop_requested()) return Pass{.end = End::kStopped};
+    const auto sending = Lock::take(spool_.path(), Lock::What::kSending, 2 * settings_.timeout);
+    if (!sending) return tl::unexpected(sending.error());
+    const auto batch = spool_.begin(kBatch, kBatchBytes);
+    if (!batch) return tl::unexpected(batch.error());
+    tell(batch->dropped);
+    if (batch->entries.empty()) return Pass{.next = batch->next};
+    auto over = send_batch(*batch, stop);
+    if (!over) return tl::unexpected(std::move(over.error()));
+    if (*over) return **std::move(over);
+  }
+}
+
+Result<std::optional<Sender::Pass>> Sender::send_batch(const Spool::Batch& batch,
+                                                       const std::stop_token& stop) {
+  std::vector<Spool::Ended> ends;
+  std::optional<Pass> over;
+  const std::int64_t whole = sent_.sent + std::ssize(batch.entries) + batch.left;
+  for (const Spool::Sending& sending : batch.entries) {
+    if (over) {
+      ends.push_back({&sending, How::kUntried});
+      continue;
+    }
+    over = take(sending, deliver(sending.entry, stop), ends);
+    if (listener_.on_progress) listener_.on_progress(sent_.sent, whole);
+  }
+  const auto dropped = spool_.end(ends);
+  if (!dropped) return tl::unexpected(dropped.error());
+  tell(*dropped);
+  return over;
+}
+
+// The same entry until there is an answer: the next one must not overtake it.
+Sender::Tried Sender::deliver(const Entry& entry, const std::stop_token& stop) {
+  const Delivery delivery = delivery_of(entry, settings_.url);
+  Tried tried;
+  tried.attempt = 1 + std::max<std::int64_t>(entry.retries, entry.last_attempt ? 1 : 0);
+  Millis pause = kFirstPause;
+  for (int broken = 0;;) {
+    const auto answer = call(call_of(delivery, tried.attempt), stop);
+    if (answer) {
+      tried.verdict = verdict_of(*answer, wall_clock());
+      return tried;
+    }
+    const bool was_sent =
+        answer.error().kind != FailureKind::kUnreachable && !stop.stop_requested();
+    tried.was_sent = tried.was_sent || was_sent;
+    if (!was_sent) {
+      tried.failure = answer.error();
+      return tried;
+    }
+    if (++broken == kMostBroken) {
+      tried.verdict = {.kind = Kind::kFailed, .message = answer.error().message};
+      return tried;
+    }
+    ++tried.attempt;
+    rest(pause, stop);
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+HttpCall Sender::call_of(const Delivery& delivery, std::int64_t attempt) const {
+  HttpCall call{.method = "POST", .url = delivery.url, .body = delivery.body};
+  call.headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", delivery.key}};
+  if (attempt > 1) call.headers.emplace_back("Retsu-Attempt", std::to_string(attempt));
+  call.timeout = settings_.timeout;
+  call.answer_limit = std::size_t{1} << 20;
+  return call;
+}
+
+// What became of it, and whether that is the end of this pass.
+std::optional<Sender::Pass> Sender::take(const Spool::Sending& sending, const Tried& tried,
+                                         std::vector<Spool::Ended>& ends) {
+  if (tried.failure) {
+    // What may have been received stays marked.
+    if (!tried.was_sent) ends.push_back({&sending, How::kUntried});
+    if (tried.failure->kind == FailureKind::kCanceled) return Pass{.end = End::kStopped};
+    return Pass{.end = End::kOffline, .why = settings_.url + ": " + tried.failure->message};
+  }
+  const Verdict& verdict = tried.verdict;
+  const TimePoint now = wall_clock();
+  const auto after = verdict.wait ? std::optional(now + *verdict.wait) : std::nullopt;
+  switch (verdict.kind) {
+    case Kind::kDone:
+      ++sent_.sent;
+      sent_.known += verdict.was_known ? 1 : 0;
+      sent_.retried += tried.attempt > 1 ? 1 : 0;
+      ends.push_back({&sending, How::kDone});
+      return std::nullopt;
+    case Kind::kFailed:
+    case Kind::kRefused:
+      ++sent_.failed;
+      ends.push_back({&sending, verdict.kind == Kind::kFailed ? How::kFailed : How::kRefused,
+                      verdict.message, after});
+      if (listener_.on_failed) listener_.on_failed(sending.entry, verdict.message);
+      return std::nullopt;
+    case Kind::kBusy:
+      ends.push_back({&sending, How::kWaits, verdict.message, after.value_or(now + kBusyPause)});
+      return std::nullopt;
+    case Kind::kHold:
+    case Kind::kStop:
+      break;
+  }
+  // It was read and refused: as if it had not been sent, unless an earlier try was not answered.
+  if (!tried.was_sent) ends.push_back({&sending, How::kUntried});
+  return Pass{.end = verdict.kind == Kind::kHold ? End::kHeld : End::kTurnedAway,
+              .why = settings_.url + ": " + verdict.message,
+              .wait = verdict.wait.value_or(kDefaultHold)};
+}
+
+Status Sender::tidy() {
+  const auto dropped = spool_.tidy();
+  if (!dropped) return tl::unexpected(dropped.error());
+  tell(*dropped);
+  return {};
+}
+
+void Sender::tell(const std::vector<Dropped>& dropped) {
+  sent_.dead += std::ssize(dropped);
+  for (const Dropped& each : dropped) {
+    if (listener_.on_dropped) listener_.on_dropped(each);
+  }
+}
+
+}  // namespace retsu::spool
