@@ -21,7 +21,7 @@ namespace retsu {
 
 std::string Trace::text() const {
   std::string text;
-  for (const FileCall& call : calls) {
+  for (const TracedCall& call : calls) {
     text += call.name + " " + call.file + (call.other.empty() ? "" : ", " + call.other);
     text += call.ended ? " = " + std::to_string(call.result) + "\n" : " was not ended\n";
   }
@@ -171,7 +171,7 @@ class Tracer {
   void enter(pid_t thread, const Info& info) {
     const Row* const row = std::ranges::find(kRows, info.entry.nr, &Row::number);
     if (row == std::end(kRows)) return;
-    FileCall call{row->name, file_of(thread, row->file, info), file_of(thread, row->other, info)};
+    TracedCall call{row->name, file_of(thread, row->file, info), file_of(thread, row->other, info)};
     if (!counts(call.file) && !counts(call.other)) return;
     trace_.calls.push_back(std::move(call));
     const int number = ++control_.calls;
@@ -188,7 +188,7 @@ class Tracer {
     if (found == under_way_.end()) return;
     const UnderWay under_way = found->second;
     under_way_.erase(found);
-    FileCall& call = trace_.calls[under_way.call];
+    TracedCall& call = trace_.calls[under_way.call];
     call.ended = true;
     call.result = info.exit.rval;
     if (under_way.changed_at != 0) {
@@ -204,7 +204,9 @@ class Tracer {
 
   void begin_mishap(pid_t thread, const Row& row, const Info& info, UnderWay& under_way) {
     const Mishap::Kind kind = control_.mishap.kind;
-    if (kind == Mishap::Kind::kKillBefore || kind == Mishap::Kind::kFail) {
+    // A close that fails has closed all the same.
+    const bool may_go_undone = row.number != SYS_close;
+    if (kind == Mishap::Kind::kKillBefore || (kind == Mishap::Kind::kFail && may_go_undone)) {
       set_register(thread, offsetof(user, regs.orig_rax), static_cast<std::uint64_t>(-1));
     }
     if (kind == Mishap::Kind::kKillBefore) ::kill(process_, SIGKILL);
@@ -254,12 +256,12 @@ class Tracer {
 }  // namespace
 
 std::string why_no_tracing() {
-  static const bool may = [] {
+  static const bool kMay = [] {
     const pid_t process = start([] { ::_exit(0); });
     TraceControl control;
     return process > 0 && Tracer(process, "/", control).run().lived();
   }();
-  return may ? "" : "this process may not trace others";
+  return kMay ? "" : "this process may not trace others";
 }
 
 Trace TracedChild::run(Mishap mishap) const {
@@ -271,6 +273,7 @@ Trace TracedChild::run(Mishap mishap) const {
 
 void TracedProgram::run(std::vector<std::string> command) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string& each : command) arguments.push_back(each.data());
   arguments.push_back(nullptr);
   const pid_t process = start([&] {

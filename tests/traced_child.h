@@ -17,7 +17,7 @@ namespace retsu {
 // Why processes cannot be traced here; empty: they can. For GTEST_SKIP.
 std::string why_no_tracing();
 
-struct FileCall {
+struct TracedCall {
   std::string name;         // as the kernel calls it: pwrite64
   std::string file;         // what its descriptor or its path names; the one written to, of two
   std::string other;        // of a rename or a link: the new name; of a copy: what is read
@@ -43,9 +43,9 @@ struct Mishap {
 };
 
 struct Trace {
-  std::vector<FileCall> calls;  // in the order in which they began
-  bool reached = false;         // there was an n-th call
-  int status = 0;               // with which it exited, or minus the signal
+  std::vector<TracedCall> calls;  // in the order in which they began
+  bool reached = false;           // there was an n-th call
+  int status = 0;                 // with which it exited, or minus the signal
 
   [[nodiscard]] bool lived() const { return status >= 0; }
   [[nodiscard]] std::string text() const;  // a line for each call

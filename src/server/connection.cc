@@ -186,7 +186,6 @@ void Connection::add(const std::shared_ptr<Exchange>& exchange) {
 // Half a request: nobody will be answered.
 void Connection::drop_arriving() {
   if (!arriving_) return;
-  parser_ = RequestParser(limits_.header_bytes);  // which may hold a reader of the body
   std::erase(exchanges_, arriving_);
   std::exchange(arriving_, nullptr)->lose();
 }

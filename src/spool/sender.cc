@@ -22,8 +22,8 @@ constexpr std::size_t kBatch = 100;
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
 // Connections that break over the same entry are its fault in the end.
 constexpr int kMostBroken = 10;
-constexpr Millis kFirstPause{50};
-constexpr Millis kLongestPause{2'000};
+constexpr Millis kFirstPause{10};
+constexpr Millis kLongestPause{1'000};
 constexpr Millis kDefaultHold{1'000};
 constexpr Millis kBusyPause{1'000};
 

@@ -1,38 +1,19 @@
 // A disk that is really full: a file system in memory, no larger than it must be.
 
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
 #include "broker/embedded/verify.h"
 #include "patience.h"
+#include "small_disk.h"
 
 namespace retsu {
 namespace {
-
-// Where this process may mount one.
-class SmallDisk {
- public:
-  explicit SmallDisk(int mebibytes) {
-    const std::string options = "size=" + std::to_string(mebibytes) + "m";
-    mounted_ = ::mount("none", path().c_str(), "tmpfs", 0, options.c_str()) == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) ::umount2(path().c_str(), MNT_DETACH);
-  }
-  [[nodiscard]] bool mounted() const { return mounted_; }
-  [[nodiscard]] const std::string& path() const { return directory_.path(); }
-
- private:
-  TemporaryDirectory directory_;
-  bool mounted_ = false;
-};
 
 class FullDisk : public testing::Test {
  protected:

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <iostream>
 #include <latch>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <thread>
@@ -20,6 +20,7 @@
 #include "broker/remote/remote_broker.h"
 #include "crash/server_process.h"
 #include "deep.h"
+#include "seed.h"
 
 namespace retsu {
 namespace {
@@ -85,8 +86,10 @@ class ManyClients : public testing::Test {
   // Clients of one thread: some keys of each at a time.
   void work(int thread, const std::string& url) {
     std::vector<std::unique_ptr<RemoteBroker>> clients;
-    while (clients.size() < kClientsPerThread) {
-      clients.push_back(std::make_unique<RemoteBroker>(RemoteSettings{.url = url}));
+    for (int i = 0; i < kClientsPerThread; ++i) {
+      // Half of them repeat by themselves what fails, and half leave it to us.
+      const Retry retry{.base_ms = 20, .max_attempts = i % 2 == 0 ? 5 : 1};
+      clients.push_back(std::make_unique<RemoteBroker>(RemoteSettings{.url = url, .retry = retry}));
     }
     for (int first = 0; first < kKeys && !gave_up_; first += kAtOnce) {
       std::vector<Copy> copies;
@@ -101,21 +104,17 @@ class ManyClients : public testing::Test {
       send_all(copies);
       const std::lock_guard lock(mutex_);
       for (const Copy& copy : copies) {
-        const auto [known, is_new] = ids_.emplace(copy.key, copy.id);
+        const auto known = ids_.emplace(copy.key, copy.id).first;
         EXPECT_EQ(known->second, copy.id) << copy.key << " stands for two tasks";
       }
     }
   }
 
-  // Kills and restarts it after so many answers, and answers the number of kills.
+  // Kills and restarts it, each time after so many answers.
   void disturb(std::optional<ServerProcess>& server, const std::string& store) {
-    const auto seed = std::random_device()();
-    std::cout << "seed " << seed << '\n';
-    std::mt19937 dice(seed);
-    std::vector<int> moments;
-    for (int i = 0; i < kKills; ++i) {
-      moments.push_back(static_cast<int>(dice() % (kAll * kCopies * 9 / 10)));
-    }
+    std::mt19937_64 dice(seed_of_this_run());
+    std::array<int, kKills> moments;
+    for (int& moment : moments) moment = static_cast<int>(dice() % (kAll * kCopies * 9 / 10));
     std::ranges::sort(moments);
     const std::string listen = server->url().substr(std::string("http://").size());
     for (const int moment : moments) {
@@ -154,11 +153,13 @@ TEST_F(ManyClients, GetOneEffectPerKeyThoughTheServerIsKilledInBetween) {
   // very port on 127.0.0.1, and keep the server from coming back.
   std::optional<ServerProcess> server(std::in_place, store.path(), "127.0.0.2:0");
   const std::string url = server->url();
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) threads.emplace_back([&, i] { work(i, url); });
+  std::array<std::thread, kThreads> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads[static_cast<std::size_t>(i)] = std::thread([&, i] { work(i, url); });
+  }
   disturb(server, store.path());
   for (std::thread& each : threads) each.join();
-  std::cout << repeats_ << " sent again\n";
+  EXPECT_GT(repeats_, 0) << "no kill met a request";
   EXPECT_EQ(answers_, kAll * kCopies);
   EXPECT_EQ(ids_.size(), static_cast<std::size_t>(kAll));
 

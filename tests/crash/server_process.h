@@ -48,6 +48,7 @@ class ServerProcess {
     std::filesystem::remove(store + "/server");  // of one that was killed
     std::vector<std::string> command = serve_command(store, listen);
     std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
     for (std::string& each : command) arguments.push_back(each.data());
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;

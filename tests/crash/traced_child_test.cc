@@ -19,7 +19,6 @@ namespace retsu {
 namespace {
 
 using testing::ElementsAre;
-using testing::EndsWith;
 using namespace std::chrono_literals;
 
 class Traced : public testing::Test {
@@ -68,7 +67,7 @@ TEST_F(Traced, EveryCallIsSeenWithItsFilesAndItsResult) {
   EXPECT_EQ(trace.status, 0);
   EXPECT_FALSE(trace.reached);
   std::vector<std::string> names;
-  for (const FileCall& call : trace.calls) names.push_back(call.name);
+  for (const TracedCall& call : trace.calls) names.push_back(call.name);
   EXPECT_THAT(names, ElementsAre("openat", "write", "fsync", "close", "rename", "openat", "fsync",
                                  "close"));
   EXPECT_EQ(trace.calls[0].file, path("new"));
@@ -205,7 +204,7 @@ TEST_F(Traced, AProgramIsKilledAtTheCallThatWasChosenAfterTheBeginning) {
     EXPECT_EQ(trace.status, -SIGKILL);
     ASSERT_EQ(trace.calls.size(), 20U);
     EXPECT_EQ(trace.calls.back().ended, after);
-    for (const FileCall& call : trace.calls) EXPECT_EQ(call.file, path("file"));
+    for (const TracedCall& call : trace.calls) EXPECT_EQ(call.file, path("file"));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <future>
 
@@ -314,6 +315,9 @@ TEST_F(Remote, OneAttemptIsOneAndNeedsNoKey) {
   settings_.retry.max_attempts = 3;
   EXPECT_EQ(ask(kPush, {.once = true}).error().code, ErrorCode::kOutcomeUnknown);
   EXPECT_THAT(requests(), AllOf(SizeIs(1), Each(Not(HasSubstr("Idempotency-Key")))));
+  service({kHangUp, kDrained});
+  EXPECT_FALSE(ask(EndDrain{}, {.once = true}));
+  EXPECT_THAT(requests(), SizeIs(1));
 }
 
 // Between the remote broker and a server, it loses some of the answers.
@@ -325,7 +329,8 @@ class LossyLine : public ServerTest {
     line_.emplace([this](const std::string& request) {
       RawClient server = connect();
       server.send(request);
-      const std::string answer = server.receive_answer();
+      std::string answer = server.receive_answer();
+      answer.insert(answer.find("\r\n"), "\r\nConnection: close");  // as the line does
       if (lose_ == 0) return answer;
       --lose_;
       return std::string();
@@ -333,7 +338,7 @@ class LossyLine : public ServerTest {
     remote_.emplace(RemoteSettings{.url = line_->url(""), .retry = {.base_ms = 1}});
   }
 
-  int lose_ = 0;
+  std::atomic<int> lose_ = 0;
   std::optional<Service> line_;
   std::optional<RemoteBroker> remote_;
 };
