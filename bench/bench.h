@@ -28,6 +28,7 @@ extern const Suite kEmbeddedSuite;
 extern const Suite kReadersSuite;
 extern const Suite kStoreSuite;
 extern const Suite kHttpSuite;
+extern const Suite kSpoolSuite;
 
 // Seconds that `work` takes.
 double seconds(const std::function<void()>& work);

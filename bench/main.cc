@@ -51,8 +51,8 @@ std::string count(std::int64_t number) {
 
 namespace {
 
-constexpr const Suite* kSuites[] = {&kEngineSuite,  &kBrokerSuite, &kEmbeddedSuite,
-                                    &kReadersSuite, &kStoreSuite,  &kHttpSuite};
+constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite, &kReadersSuite,
+                                    &kStoreSuite,  &kHttpSuite,   &kSpoolSuite};
 
 int usage() {
   fmt::print("usage: ./dev bench [SUITE…] [--tasks N] [--batch N]\n\n");

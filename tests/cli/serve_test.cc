@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/file_limit.h"
-#include "cli/run_program.h"
+#include "cli/serve_program.h"
 #include "server/raw_client.h"
 
 namespace retsu {
@@ -20,38 +20,6 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
 using namespace std::chrono_literals;
-
-class ServeTest : public CliTest {
- protected:
-  ServeTest() { environment_["RETSU_URL"] = ""; }
-  ~ServeTest() override {
-    if (server_ > 0) stop(SIGKILL);
-  }
-
-  // Started and listening.
-  void serve(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments{"serve", "--store", path("q"), "--listen", "127.0.0.1:0"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    server_ = start(arguments);
-    for (int i = 0; i < 500 && !std::ifstream(path("q/server")).good(); ++i) {
-      std::this_thread::sleep_for(20ms);
-    }
-    std::ifstream(path("q/server")) >> url_;
-    ASSERT_THAT(url_, StartsWith("http"));
-    environment_["RETSU_URL"] = url_;
-  }
-  // Its exit status, or minus the signal.
-  int stop(int signal) {
-    ::kill(server_, signal);
-    int status = 0;
-    ::waitpid(server_, &status, 0);
-    server_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
-  pid_t server_ = -1;
-  std::string url_;
-};
 
 TEST_F(ServeTest, WhatItSuggestsWorksAsItIsPrinted) {
   const Ran ran =
