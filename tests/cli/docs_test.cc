@@ -98,6 +98,10 @@ TEST_F(DocsTest, TheHttpInterfaceIsAsItsPageShows) {
                   "export RETSU_URL=$(cat q/server)\n");
 }
 
+TEST_F(DocsTest, TheSpoolIsAsItsPageShows) {
+  expect_as_shown(commands_of(page_of("docs/spool.md")));
+}
+
 // `POST /v1/tasks/{id}/cancel` of a command line.
 std::string asked_by(const std::string& command) {
   std::smatch found;
