@@ -118,7 +118,8 @@ class HttpClient::Body {
     HttpCall call;
     Done done;
     HttpAnswer answer = {};
-    std::size_t sent = 0;  // of the body, if it is sent once
+    std::size_t sent = 0;   // of the body, if it is sent once
+    bool has_head = false;  // the answer, whole
     std::unique_ptr<CURL, FreeHandle> handle = {};
     std::unique_ptr<curl_slist, FreeList> headers = {};
     char message[CURL_ERROR_SIZE] = {};
@@ -239,11 +240,13 @@ class HttpClient::Body {
   static int refuse_to_repeat(void*, curl_off_t, int) { return CURL_SEEKFUNC_FAIL; }
 
   static std::size_t take_header(const char* bytes, std::size_t size, std::size_t count, void* to) {
-    auto& answer = static_cast<Transfer*>(to)->answer;
+    auto& transfer = *static_cast<Transfer*>(to);
+    HttpAnswer& answer = transfer.answer;
     std::string_view line(bytes, size * count);
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) {
       line.remove_suffix(1);
     }
+    transfer.has_head = line.empty();
     if (line.starts_with("HTTP/")) answer.headers.clear();  // an earlier one was not the last
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) return size * count;
@@ -274,6 +277,8 @@ class HttpClient::Body {
   void finish(CURL* handle, CURLcode code) {
     Transfer* transfer = nullptr;
     curl_easy_getinfo(handle, CURLINFO_PRIVATE, &transfer);
+    // For the library, a head without its end is an answer without a body.
+    if (code == CURLE_OK && !transfer->has_head) code = CURLE_RECV_ERROR;
     if (code == CURLE_OK) {
       long status = 0;
       curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);

@@ -401,5 +401,17 @@ TEST_F(FewKeys, WithoutRoomForAKeyItGoesWithout) {
   EXPECT_EQ(call(*remote_, Push{.tasks = {{}}}).error().code, ErrorCode::kOutcomeUnknown);
 }
 
+// The server did it; who is told otherwise would not ask again, or take nothing for an answer.
+TEST(CutAnswers, AreNotAnswersWhereverTheyEnd) {
+  const std::string whole = Service::response("201 Created", R"({"tasks":[]})", "X-Other: 1\r\n");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    Service service([&](const std::string&) { return whole.substr(0, size); });
+    HttpClient client;
+    const auto answer = client.call({.method = "POST", .url = service.url(), .body = "{}"});
+    ASSERT_FALSE(answer) << whole.substr(0, size);
+    EXPECT_EQ(answer.error().kind, HttpFailure::Kind::kBroken) << whole.substr(0, size);
+  }
+}
+
 }  // namespace
 }  // namespace retsu

@@ -222,7 +222,11 @@ TEST_F(Commands, AreNotBlamedForWhatTheWorkerLacks) {
 TEST_F(Commands, InheritNoFilesAndNoOtherTasksVariables) {
   ::setenv("RETSU_TASK_ID", "outer", 1);
   const int file = ::open("/dev/null", O_RDONLY);  // not to be closed by itself
-  const Task task = run("ls /proc/$$/fd | tr '\\n' ' '; env | grep -c ^RETSU_TASK_ID=");
+  // Not through a pipe: its ends would be among them.
+  const Task task =
+      run(fmt::format("ls /proc/$$/fd > {0}; tr '\\n' ' ' < {0}; env | grep -c "
+                      "^RETSU_TASK_ID=",
+                      path("fds")));
   ::close(file);
   ::unsetenv("RETSU_TASK_ID");
   EXPECT_EQ(task.result.view(), "\"0 1 2 3 1\"");
