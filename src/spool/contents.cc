@@ -79,10 +79,12 @@ void Contents::add(const RawLine& raw, const Each& each) {
   if (each) each(line, raw.text, entry ? &*entry : nullptr);
 }
 
-std::vector<Line> Contents::in_order() const {
-  std::vector<Line> sorted;
-  std::ranges::copy_if(lines_, std::back_inserter(sorted), &Line::is_sound);
-  std::ranges::sort(sorted, goes_before);
+std::vector<std::reference_wrapper<const Line>> Contents::in_order() const {
+  std::vector<std::reference_wrapper<const Line>> sorted;
+  for (const Line& line : lines_) {
+    if (line.is_sound) sorted.emplace_back(line);
+  }
+  std::sort(sorted.begin(), sorted.end(), goes_before);
   return sorted;
 }
 

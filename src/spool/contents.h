@@ -1,6 +1,7 @@
 // What is in a spool's file, as far as is needed to choose from it.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -47,8 +48,9 @@ class Contents {
   using Each = std::function<void(const Line&, std::string_view text, const Entry*)>;
   Status read_lines(const Each& each = nullptr, std::int64_t from = 0);
 
-  [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
-  [[nodiscard]] std::vector<Line> in_order() const;  // those that are sound
+  [[nodiscard]] const std::deque<Line>& lines() const { return lines_; }
+  // Those that are sound.
+  [[nodiscard]] std::vector<std::reference_wrapper<const Line>> in_order() const;
   [[nodiscard]] const std::vector<Damage>& damage() const { return damage_; }  // the first hundred
   [[nodiscard]] std::int64_t damaged() const { return damaged_; }
   [[nodiscard]] bool exists() const { return static_cast<bool>(file_); }
@@ -65,7 +67,7 @@ class Contents {
   File file_;
   File::Mark mark_;
   std::int64_t number_ = 0;
-  std::vector<Line> lines_;
+  std::deque<Line> lines_;  // never two of it at once, as when a vector grows
   std::vector<Damage> damage_;
   std::int64_t damaged_ = 0;
   bool torn_ = false;

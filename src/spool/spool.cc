@@ -168,7 +168,7 @@ bool Spool::is_over_limits(TimePoint now) const {
 }
 
 void Spool::bury_beyond_limits(Edit& edit, TimePoint now) const {
-  std::vector<Line> rest;
+  std::vector<std::reference_wrapper<const Line>> rest;
   std::int64_t bytes = 0;
   for (const Line& line : edit.contents().lines()) {
     if (!line.is_sound) continue;
@@ -176,7 +176,7 @@ void Spool::bury_beyond_limits(Edit& edit, TimePoint now) const {
       edit.bury(line, *reason);
       continue;
     }
-    rest.push_back(line);
+    rest.emplace_back(line);
     bytes += line.length + 1;
   }
   std::ranges::sort(rest, {},

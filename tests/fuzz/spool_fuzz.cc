@@ -1,8 +1,5 @@
 // A line of a spool is refused, or read back as it is written; whatever stands in a file, its lines
 // are found, and changing one leaves the others as they are.
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,7 +16,10 @@ using namespace retsu::spool;
 
 void check_line(std::string_view line) {
   const auto entry = parse_entry(line);
-  if (!entry) return RETSU_CHECK(!entry.error().empty());
+  if (!entry) {
+    RETSU_CHECK(!entry.error().empty());
+    return;
+  }
   const std::string written = line_of(*entry);
   RETSU_CHECK(written.find('\n') == std::string::npos);
   const auto again = parse_entry(written);
