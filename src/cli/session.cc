@@ -8,6 +8,7 @@
 #include "broker/embedded/store_files.h"
 #include "broker/remote/remote_broker.h"
 #include "cli/store_server.h"
+#include "cli/times.h"
 
 namespace retsu::cli {
 namespace {
@@ -91,6 +92,9 @@ Result<std::unique_ptr<Broker>> Session::open_directory(const std::string& direc
 std::unique_ptr<Broker> Session::open_url(const std::string& url) const {
   RemoteSettings settings{.url = url, .token = token()};
   if (tries_once_) settings.retry.max_attempts = 1;
+  settings.on_retry = [&screen = screen_](const Error& error, Millis pause) {
+    screen.note(fmt::format("{}; again in {}", printable(error.message), rough(pause)));
+  };
   return std::make_unique<RemoteBroker>(std::move(settings));
 }
 

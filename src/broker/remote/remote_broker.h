@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,8 @@ struct RemoteSettings {
   // sets no deadline.
   std::chrono::milliseconds patience{30'000};
   Retry retry = {};  // how often a call is sent, and how long after one attempt the next follows
+  // Before such a pause; on the client's thread, where it must not block.
+  std::function<void(const Error& error, Millis pause)> on_retry = nullptr;
 };
 
 // A queue behind a server. A call that was not answered, or was answered that it may be tried again

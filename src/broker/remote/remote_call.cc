@@ -165,6 +165,7 @@ void RemoteCall::take(const HttpClient::Answered& answered) {
     error.message += "; before that, it was sent and not answered: it may have been done or not";
   }
   if (!pause) return fail(std::move(error));
+  if (settings_.on_retry) settings_.on_retry(error, *pause);
   last_ = std::move(error);
   client_.run_after(*pause, [self = shared_from_this()] { self->begin_again(); });
 }
