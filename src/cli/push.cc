@@ -154,6 +154,7 @@ constexpr auto fields_of(std::type_identity<SpooledLine>) {
 // To the server, or into the spool.
 Result<int> push_or_spool(Session& session, const Options& options, NewTask task) {
   const SpoolablePush push(std::move(task), options.key, UuidSource().next(wall_clock()));
+  if (auto valid = push.check(); !valid) return tl::unexpected(std::move(valid.error()));
   session.try_once();
   const auto reply = push_batch(session, Push{.tasks = {push.task}}, push.key);
   if (reply) return show_all(session.screen(), *reply);

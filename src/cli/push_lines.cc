@@ -68,6 +68,11 @@ class Pusher {
       }
       if (!*task) continue;
       if (spool_ && (*task)->id.empty()) (*task)->id = ids_.next(wall_clock());
+      if (auto valid = check(**task); !valid) {
+        if (!push_.partial) return tl::unexpected(std::move(valid.error()));
+        pass_over(valid.error());
+        continue;
+      }
       batch_.tasks.push_back(**std::move(task));
       numbers_.push_back(lines_.number());
     }
@@ -104,6 +109,16 @@ class Pusher {
       }
     }
     return {};
+  }
+
+  // What a server would refuse must not wait in a spool.
+  [[nodiscard]] Status check(const NewTask& task) const {
+    if (!spool_) return {};
+    auto valid = SpoolablePush(task, std::nullopt, "").check();
+    if (!valid) {
+      valid.error().message = fmt::format("line {}: {}", lines_.number(), valid.error().message);
+    }
+    return valid;
   }
 
   // All of the batch or none. If the server has taken it all the same, the ids say so later.

@@ -26,8 +26,9 @@ int nothing_due(Session& session, const Spool& spool) {
   std::string when;
   if (const auto contents = spool.read()) {
     std::optional<TimePoint> next;
+    const TimePoint now = wall_clock();
     for (const spool::Line& line : contents->in_order()) {
-      next = std::min(next.value_or(TimePoint::max()), line.due);
+      if (line.due > now) next = std::min(next.value_or(TimePoint::max()), line.due);
     }
     if (next) when = fmt::format("; the next one is: {}", age(*next, wall_clock()));
   }
@@ -59,7 +60,9 @@ Result<Entry> read_entry(const AddOptions& options) {
     auto task = from_json<NewTask>(payload->view());
     if (!task) return tl::unexpected(to_error(std::move(task.error())));
     const auto key = options.id.empty() ? std::nullopt : std::optional(options.id);
-    return SpoolablePush(*std::move(task), key, new_id).entry(now);
+    const SpoolablePush push(*std::move(task), key, new_id);
+    if (auto valid = push.check(); !valid) return tl::unexpected(std::move(valid.error()));
+    return push.entry(now);
   }
   if (options.type.empty()) {
     return refuse(ErrorCode::kInvalid,

@@ -40,7 +40,7 @@ constexpr auto fields_of(std::type_identity<Summary>) {
               Field{"next", &Summary::next}};
 }
 
-// SIGINT and SIGTERM end it after the entry that is on its way.
+// SIGINT and SIGTERM end it at once; an entry that is on its way stays, and is sent again.
 class Interruption {
  public:
   explicit Interruption(const sigset_t& signals)
@@ -59,9 +59,9 @@ class Interruption {
 
 class Send {
  public:
-  Send(Session& session, const Options& options, spool::Spool& spool, spool::SendSettings settings)
+  Send(Session& session, spool::Spool& spool, spool::SendSettings settings)
       : screen_(session.screen()),
-        options_(options),
+
         spool_(spool),
         sender_(spool, std::move(settings),
                 {.on_progress = [this](std::int64_t done,
@@ -74,10 +74,12 @@ class Send {
                      }}) {}
 
   Result<int> once(const std::stop_token& stop) {
+    std::int64_t sent_before = 0;
     for (int holds = 0;;) {
       const auto pass = sender_.send_due(stop);
       if (!pass) return tl::unexpected(pass.error());
       const bool waits = pass->end == End::kHeld && pass->wait <= kLongestHold;
+      if (std::exchange(sent_before, sender_.sent().sent) < sender_.sent().sent) holds = 0;
       if (waits && ++holds <= kMostHolds) {
         screen_.note(
             fmt::format("{}; on in {}", printable(pass->why), format_duration(pass->wait)));
@@ -91,11 +93,14 @@ class Send {
   Result<int> watch(Millis every, const std::stop_token& stop) {
     Log log(screen_.json() ? LogForm::kJson : LogForm::kText);
     const spool::WatchSettings settings{
-        .health_interval = every, .on_link = [&](spool::Link link, const std::string& why) {
-          const bool is_bad = link == spool::Link::kOffline;
-          log.write(is_bad ? LogLevel::kWarning : LogLevel::kInfo, name_of(link),
-                    {{"sent", sender_.sent().sent}, {"why", why}});
-        }};
+        .health_interval = every,
+        .on_link =
+            [&](spool::Link link, const std::string& why) {
+              const bool is_bad = link == spool::Link::kOffline;
+              log.write(is_bad ? LogLevel::kWarning : LogLevel::kInfo, name_of(link),
+                        {{"sent", sender_.sent().sent}, {"why", why}});
+            },
+        .on_trouble = [&](const Error& error) { log.write(LogLevel::kWarning, error.message); }};
     const auto ended = spool::watch(spool_, sender_, settings, stop);
     if (auto told = close(); !told) return tl::unexpected(std::move(told.error()));
     if (!ended) return tl::unexpected(ended.error());
@@ -107,7 +112,7 @@ class Send {
     switch (pass.end) {
       case End::kNothingDue:
       case End::kStopped:
-        return 0;
+        return sender_.sent().dead > 0 ? 1 : 0;
       case End::kTurnedAway:
         return refuse(ErrorCode::kUnauthorized, pass.why);
       case End::kOffline:
@@ -149,7 +154,7 @@ class Send {
   }
 
   Screen& screen_;
-  const Options& options_;
+
   spool::Spool& spool_;
   Progress progress_{"sending"};
   Sender sender_;
@@ -174,8 +179,7 @@ Result<int> send(Session& session, const Options& options) {
   if (!spool) return tl::unexpected(std::move(spool.error()));
   const sigset_t signals = hold_signals();
   const Interruption interruption(signals);
-  Send send(session, options, *spool,
-            {.url = where->text, .token = session.token(), .timeout = *timeout});
+  Send send(session, *spool, {.url = where->text, .token = session.token(), .timeout = *timeout});
   return options.watch ? send.watch(*every, interruption.token()) : send.once(interruption.token());
 }
 

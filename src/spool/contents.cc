@@ -17,12 +17,10 @@ constexpr std::size_t kMostDamage = 100;
 
 std::string dead_file_of(const std::string& spool) {
   constexpr std::string_view kEnd = ".jsonl";
-  std::string_view stem = spool;
-  if (stem.ends_with(kEnd)) stem.remove_suffix(kEnd.size());
-  return std::string(stem) + ".dead.jsonl";
+  if (!spool.ends_with(kEnd)) return spool + ".dead";
+  return spool.substr(0, spool.size() - kEnd.size()) + ".dead.jsonl";
 }
 std::string corrupt_file_of(const std::string& spool) { return spool + ".corrupt"; }
-std::string draft_file_of(const std::string& spool) { return spool + ".tmp"; }
 
 bool goes_before(const Line& a, const Line& b) {
   return std::tie(a.urgency, a.created, a.offset) < std::tie(b.urgency, b.created, b.offset);
@@ -61,10 +59,15 @@ void Contents::add(const RawLine& raw, const Each& each) {
   ++number_;
   torn_ = !raw.has_end;
   if (raw.text.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  Line line{.offset = raw.offset, .length = raw.length};
+  std::string_view text = raw.text;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (raw.offset == 0 && text.starts_with(kByteOrderMark))
+    text.remove_prefix(kByteOrderMark.size());
+  Line line{.offset = raw.offset + std::ssize(raw.text) - std::ssize(text),
+            .length = raw.length - std::ssize(raw.text) + std::ssize(text)};
   auto entry = raw.length > kLongestLine
                    ? tl::unexpected(fmt::format("longer than {} bytes", kLongestLine))
-                   : parse_entry(raw.text);
+                   : parse_entry(text);
   if (entry) {
     line.is_sound = true;
     line.created = entry->created_at;
@@ -74,9 +77,14 @@ void Contents::add(const RawLine& raw, const Each& each) {
   } else {
     ++damaged_;
     if (damage_.size() < kMostDamage) damage_.push_back({number_, std::move(entry.error())});
+    if (!lines_.empty() && !lines_.back().is_sound &&
+        lines_.back().offset + lines_.back().length + 1 == line.offset) {
+      lines_.back().length += 1 + line.length;
+      return;
+    }
   }
   lines_.push_back(line);
-  if (each) each(line, raw.text, entry ? &*entry : nullptr);
+  if (each) each(line, text, entry ? &*entry : nullptr);
 }
 
 std::vector<std::reference_wrapper<const Line>> Contents::in_order() const {

@@ -13,9 +13,8 @@ namespace retsu::spool {
 // The names of the files beside a spool.
 std::string dead_file_of(const std::string& spool);     // queue.dead.jsonl
 std::string corrupt_file_of(const std::string& spool);  // queue.jsonl.corrupt
-std::string draft_file_of(const std::string& spool);    // queue.jsonl.tmp
 
-// A line of the file, small enough to have many.
+// A line of the file, small enough to have many; damaged ones that follow each other are one.
 struct Line {
   std::int64_t offset = 0;
   std::int64_t length = 0;  // without its end

@@ -79,9 +79,10 @@ struct StatusRow {
 };
 // The first that fits.
 constexpr StatusRow kStatuses[] = {
-    {200, 299, Kind::kDone}, {300, 399, Kind::kStop},    {401, 401, Kind::kStop},
-    {403, 403, Kind::kStop}, {407, 407, Kind::kStop},    {408, 408, Kind::kFailed},
-    {429, 429, Kind::kHold}, {400, 499, Kind::kRefused}, {100, 599, Kind::kFailed},
+    {200, 299, Kind::kDone},      {300, 399, Kind::kStop},    {401, 401, Kind::kStop},
+    {403, 403, Kind::kForbidden}, {407, 407, Kind::kStop},    {408, 408, Kind::kFailed},
+    {429, 429, Kind::kHold},      {400, 499, Kind::kRefused}, {507, 507, Kind::kHold},
+    {100, 599, Kind::kFailed},
 };
 
 // What a server of ours says of a failure.

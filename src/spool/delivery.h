@@ -22,11 +22,12 @@ Delivery delivery_of(const Entry& entry, const std::string& server);
 struct Verdict {
   enum class Kind : std::uint8_t {
     kDone,
-    kFailed,   // it may go well another time
-    kRefused,  // it never will
-    kBusy,     // somebody else is sending the same
-    kHold,     // the server wants none of them for now
-    kStop,     // none of them will be taken from us
+    kFailed,     // it may go well another time
+    kRefused,    // it never will
+    kBusy,       // somebody else is sending the same
+    kHold,       // not now, and perhaps none of the others either
+    kForbidden,  // not from us, and perhaps none of the others either
+    kStop,       // none of them will be taken from us
   };
   Kind kind = Kind::kDone;
   std::string message = {};         // what the server said

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{200, "", "{}", Kind::kDone}, Case{201, "", "", Kind::kDone},
                     Case{204, "", "", Kind::kDone}, Case{301, "", "", Kind::kStop},
                     Case{400, "", R"({"error":{"code":"invalid","message":"no"}})", Kind::kRefused},
-                    Case{401, "", "", Kind::kStop}, Case{403, "", "", Kind::kStop},
+                    Case{401, "", "", Kind::kStop}, Case{403, "", "", Kind::kForbidden},
                     Case{404, "", "", Kind::kRefused}, Case{408, "", "", Kind::kFailed},
                     Case{409, "", R"({"error":{"code":"idempotency_mismatch","message":"x"}})",
                          Kind::kRefused},
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{429, "", "", Kind::kHold}, Case{429, "7", "", Kind::kHold},
                     Case{500, "", "<html>", Kind::kFailed}, Case{502, "", "", Kind::kFailed},
                     Case{503, "", "", Kind::kFailed}, Case{503, "3", "", Kind::kHold},
-                    Case{504, "", "", Kind::kFailed}, Case{507, "", "", Kind::kFailed},
+                    Case{504, "", "", Kind::kFailed}, Case{507, "", "", Kind::kHold},
                     Case{999, "", "", Kind::kFailed}));
 
 TEST(Verdicts, SayWhatTheServerSaid) {

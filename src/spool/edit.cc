@@ -1,21 +1,20 @@
 #include "spool/edit.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <functional>
 
 namespace retsu::spool {
 namespace {
 
-constexpr std::int64_t kPiece = std::int64_t{256} << 10;
-
-std::size_t key_of(const Entry& entry) {
-  return std::hash<std::string>()(entry.id + '\n' + format_time(entry.created_at));
+// Of what no try changes.
+std::size_t key_of(Entry entry) {
+  entry.retries = 0;
+  entry.last_attempt.reset();
+  entry.next_retry_at.reset();
+  entry.error.reset();
+  return std::hash<std::string>()(line_of(entry));
 }
 
 std::optional<std::size_t> dead_key(const RawLine& raw) {
@@ -82,60 +81,38 @@ Status Edit::move_corrupt() {
     const auto text = contents_.file().read(line.offset, std::min(line.length, kLongestLine));
     if (!text) return tl::unexpected(text.error());
     moved.push_back({bytes_key(*text, line.length), [this, line](Writer& to) {
-                       return copy(to, line.offset, line.offset + line.length);
+                       return to.copy(contents_.file(), line.offset, line.length);
                      }});
   }
   return asides_.corrupt.add(moved);
 }
 
-Status Edit::copy(Writer& to, std::int64_t from, std::int64_t until) const {
-  while (from < until) {
-    const auto bytes = contents_.file().read(from, std::min(kPiece, until - from));
-    if (!bytes) return tl::unexpected(bytes.error());
-    if (bytes->empty()) break;
-    if (auto done = to.add(*bytes); !done) return done;
-    from += std::ssize(*bytes);
-  }
-  return {};
-}
-
 Status Edit::write_rest() const {
-  const std::string draft_path = draft_file_of(path_);
-  const auto draft = File::open(draft_path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (!draft) return tl::unexpected(draft.error());
-  auto done = write_lines(*draft);
-  if (done) done = draft->sync();
-  if (done && std::rename(draft_path.c_str(), path_.c_str()) != 0) {
-    done = tl::unexpected(file_error(path_, errno));
-  }
-  if (!done) {
-    (void)::unlink(draft_path.c_str());
-    return done;
-  }
-  return sync_folder_of(path_);
+  const File& old = contents_.file();
+  auto done = replace_file(path_, old, [this](Writer& to) { return write_lines(to); });
+  if (!done) return done;
+  // Programs that know of no lock may have added something meanwhile.
+  const auto now = old.mark();
+  if (!now || now->size <= contents_.mark().size) return {};
+  const auto file = File::open(path_, O_WRONLY | O_APPEND);
+  if (!file) return tl::unexpected(file.error());
+  Writer writer(*file);
+  done = writer.copy(old, contents_.mark().size, now->size - contents_.mark().size);
+  if (done) done = writer.flush();
+  return done ? file->sync() : done;
 }
 
-Status Edit::write_lines(const File& draft) const {
-  if (contents_.exists()) {  // whoever could read it still can
-    struct stat old {};
-    if (::fstat(contents_.file().number(), &old) == 0) {
-      (void)::fchmod(draft.number(), old.st_mode & 07777);
-      if (old.st_uid != ::geteuid() || old.st_gid != ::getegid()) {
-        (void)!::fchown(draft.number(), old.st_uid, old.st_gid);
-      }
-    }
-  }
-  Writer writer(draft);
+Status Edit::write_lines(Writer& to) const {
   for (const Line& line : contents_.lines()) {
     if (!line.is_sound) continue;
     const auto change = changes_.find(line.offset);
     if (change != changes_.end() && !change->second.line) continue;
-    auto done = change == changes_.end() ? copy(writer, line.offset, line.offset + line.length)
-                                         : writer.add(*change->second.line);
-    if (done) done = writer.add("\n");
+    auto done = change == changes_.end() ? to.copy(contents_.file(), line.offset, line.length)
+                                         : to.add(*change->second.line);
+    if (done) done = to.add("\n");
     if (!done) return done;
   }
-  return writer.flush();
+  return {};
 }
 
 }  // namespace retsu::spool

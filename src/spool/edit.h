@@ -61,8 +61,7 @@ class Edit {
   Result<std::vector<Dropped>> move_dead(TimePoint now);
   Status move_corrupt();
   Status write_rest() const;
-  Status write_lines(const File& draft) const;
-  Status copy(Writer& to, std::int64_t from, std::int64_t until) const;
+  Status write_lines(Writer& to) const;
 
   const std::string path_;
   Asides& asides_;

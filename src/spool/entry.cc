@@ -31,6 +31,7 @@ std::string_view problem_of(const Entry& entry) {
   if (entry.id.empty()) return "id: must not be empty";
   if (entry.type.empty()) return "type: must not be empty";
   if (entry.retries < 0) return "retries: must not be negative";
+  if (entry.retries > 1'000'000) return "retries: must not be more than 1000000";
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -42,9 +43,15 @@ Result<File> File::open(const std::string& path, int flags) {
   File opened;
   opened.path_ = path;
   do {
-    opened.file_ = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+    opened.file_ = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0600);
   } while (opened.file_ < 0 && errno == EINTR);
-  if (opened.file_ < 0) return tl::unexpected(file_error(path, errno));
+  struct stat found {};
+  if (opened.file_ < 0 || ::fstat(opened.file_, &found) != 0) {
+    return tl::unexpected(file_error(path, errno));
+  }
+  if (!S_ISREG(found.st_mode) && (flags & O_DIRECTORY) == 0) {
+    return refuse(ErrorCode::kInvalid, path + ": not a file");
+  }
   return opened;
 }
 
@@ -56,6 +63,12 @@ Result<File::Mark> File::mark() const {
   struct stat found {};
   if (::fstat(file_, &found) != 0) return tl::unexpected(file_error(path_, errno));
   return Mark{found.st_dev, found.st_ino, found.st_size};
+}
+
+Result<File::Mark> mark_of(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return tl::unexpected(file_error(path, errno));
+  return File::Mark{found.st_dev, found.st_ino, found.st_size};
 }
 
 Status File::sync() const {
@@ -99,6 +112,53 @@ Status Writer::flush() {
   return {};
 }
 
+Status Writer::copy(const File& from, std::int64_t offset, std::int64_t length) {
+  for (const std::int64_t end = offset + length; offset < end;) {
+    const auto bytes = from.read(offset, std::min<std::int64_t>(kPiece, end - offset));
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (bytes->empty()) break;
+    if (auto done = add(*bytes); !done) return done;
+    offset += std::ssize(*bytes);
+  }
+  return {};
+}
+
+std::string draft_file_of(const std::string& path) { return path + ".tmp"; }
+
+namespace {
+
+void take_after(const File& draft, const File& old) {
+  struct stat found {};
+  if (!old || ::fstat(old.number(), &found) != 0) return;
+  (void)::fchmod(draft.number(), found.st_mode & 07777);
+  if (found.st_uid != ::geteuid() || found.st_gid != ::getegid()) {
+    (void)!::fchown(draft.number(), found.st_uid, found.st_gid);
+  }
+}
+
+}  // namespace
+
+Status replace_file(const std::string& path, const File& old,
+                    const std::function<Status(Writer&)>& write) {
+  const std::string draft_path = draft_file_of(path);
+  (void)::unlink(draft_path.c_str());  // of one who died, or a link to who knows what
+  const auto draft = File::open(draft_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+  if (!draft) return tl::unexpected(draft.error());
+  take_after(*draft, old);
+  Writer writer(*draft);
+  auto done = write(writer);
+  if (done) done = writer.flush();
+  if (done) done = draft->sync();
+  if (done && std::rename(draft_path.c_str(), path.c_str()) != 0) {
+    done = tl::unexpected(file_error(path, errno));
+  }
+  if (!done) {
+    (void)::unlink(draft_path.c_str());
+    return done;
+  }
+  return sync_folder_of(path);
+}
+
 Result<bool> LineWalk::fill() {
   const std::int64_t wanted = std::min<std::int64_t>(kPiece, to_ - read_);
   if (wanted <= 0) return false;
@@ -122,7 +182,7 @@ Result<bool> LineWalk::next(RawLine& line) {
       break;
     }
     looked = buffer_.size() - begin_;
-    if (std::ssize(buffer_) > kLongestLine + std::int64_t{kPiece}) {
+    if (static_cast<std::int64_t>(looked) > kLongestLine + std::int64_t{kPiece}) {
       // Its beginning is enough.
       const std::size_t more = buffer_.size() - begin_ - static_cast<std::size_t>(kLongestLine);
       buffer_.erase(begin_ + static_cast<std::size_t>(kLongestLine), more);

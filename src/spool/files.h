@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,17 +56,27 @@ class File {
 // The directory that holds it, so that its name is durable too.
 Status sync_folder_of(const std::string& path);
 
+Result<File::Mark> mark_of(const std::string& path);  // of whatever has this name now
+
 // Gathers what is written.
 class Writer {
  public:
   explicit Writer(const File& file) : file_(file) {}
   Status add(std::string_view bytes);
+  Status copy(const File& from, std::int64_t offset, std::int64_t length);
   Status flush();
 
  private:
   const File& file_;
   std::string buffer_;
 };
+
+// Puts a file of its own making in the place of the one at `path`, by way of a draft beside it;
+// whoever may read `old`, if there is one, may read the new one. Durable when it returns; a failure
+// leaves everything as it was.
+Status replace_file(const std::string& path, const File& old,
+                    const std::function<Status(Writer&)>& write);
+std::string draft_file_of(const std::string& path);  // queue.jsonl.tmp
 
 // A line of a file. It may be longer than anybody would write: of such a one only the beginning is
 // given.
@@ -77,8 +88,8 @@ struct RawLine {
 };
 inline constexpr std::int64_t kLongestLine = std::int64_t{4} << 20;
 
-// Reads [from, to) of the file line by line, in little memory. `each` is any callable with a
-// RawLine whose text is valid during the call.
+// Reads [from, to) of the file line by line, in little memory. A line's text is valid until the
+// next one.
 class LineWalk {
  public:
   LineWalk(const File& file, std::int64_t from, std::int64_t to)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stop_token>
 #include <string>
 
 #include "spool/files.h"
@@ -15,8 +16,10 @@ class Lock {
     kSending,  // while entries are with a server: they must not be handed out
   };
 
-  // Waits for as long as others hold it, but not for ever: then it is `unavailable`.
-  static Result<Lock> take(const std::string& spool, What what, Millis patience = kPatience);
+  // Waits for as long as others hold it, but not for ever, and not when it is to stop: then it is
+  // `unavailable`.
+  static Result<Lock> take(const std::string& spool, What what, Millis patience = kPatience,
+                           const std::stop_token& stop = {});
   // To read beside other readers. Who may not write here needs none.
   static Result<Lock> share(const std::string& spool);
 
@@ -24,7 +27,8 @@ class Lock {
   static constexpr Millis kPatience{10'000};
 
   explicit Lock(File file) : file_(std::move(file)) {}
-  static Status wait_for(const File& file, What what, int type, Millis patience);
+  static Status wait_for(const File& file, What what, int type, Millis patience,
+                         const std::stop_token& stop);
 
   File file_;
 };

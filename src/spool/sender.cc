@@ -20,8 +20,13 @@ using End = Sender::Pass::End;
 // twice.
 constexpr std::size_t kBatch = 100;
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
-// Connections that break over the same entry are its fault in the end.
+// Connections that break over the same entry are its fault in the end; time that runs out counts
+// more, because it takes more.
 constexpr int kMostBroken = 10;
+constexpr int kTimeoutCounts = 5;
+// So many refusals, one after the other, are about all.
+constexpr int kMostRefused = 3;
+constexpr Millis kForbiddenPause{60'000};
 constexpr Millis kFirstPause{10};
 constexpr Millis kLongestPause{1'000};
 constexpr Millis kDefaultHold{1'000};
@@ -33,7 +38,9 @@ Sender::Sender(Spool& spool, SendSettings settings, Listener listener)
     : spool_(spool), settings_(std::move(settings)), listener_(std::move(listener)) {}
 
 HttpClient::Answered Sender::call(HttpCall call, const std::stop_token& stop) {
-  if (stop.stop_requested()) return tl::unexpected(HttpFailure{FailureKind::kCanceled, "stopped"});
+  if (stop.stop_requested()) {
+    return tl::unexpected(HttpFailure{FailureKind::kUnreachable, "nothing was sent"});
+  }
   if (!settings_.token.empty()) {
     call.headers.emplace_back("Authorization", "Bearer " + settings_.token);
   }
@@ -68,9 +75,11 @@ Result<Sender::Pass> Sender::send_due(const std::stop_token& stop) {
                   .why = std::move(healthy.error().message)};
     }
   }
+  refused_in_a_row_ = 0;
   for (;;) {
+    const auto sending =
+        Lock::take(spool_.path(), Lock::What::kSending, settings_.lock_patience, stop);
     if (stop.stop_requested()) return Pass{.end = End::kStopped};
-    const auto sending = Lock::take(spool_.path(), Lock::What::kSending, 2 * settings_.timeout);
     if (!sending) return tl::unexpected(sending.error());
     const auto batch = spool_.begin(kBatch, kBatchBytes);
     if (!batch) return tl::unexpected(batch.error());
@@ -92,7 +101,8 @@ Result<std::optional<Sender::Pass>> Sender::send_batch(const Spool::Batch& batch
       ends.push_back({&sending, How::kUntried});
       continue;
     }
-    over = take(sending, deliver(sending.entry, stop), ends);
+    over = judge(sending, deliver(sending.entry, stop), ends);
+    if (over && stop.stop_requested()) over = Pass{.end = End::kStopped};
     if (listener_.on_progress) listener_.on_progress(sent_.sent, whole);
   }
   const auto dropped = spool_.end(ends);
@@ -113,21 +123,32 @@ Sender::Tried Sender::deliver(const Entry& entry, const std::stop_token& stop) {
       tried.verdict = verdict_of(*answer, wall_clock());
       return tried;
     }
-    const bool was_sent =
-        answer.error().kind != FailureKind::kUnreachable && !stop.stop_requested();
-    tried.was_sent = tried.was_sent || was_sent;
-    if (!was_sent) {
-      tried.failure = answer.error();
+    const HttpFailure& failure = answer.error();
+    if (failure.kind == FailureKind::kTooLarge || failure.kind == FailureKind::kInvalid) {
+      tried.verdict = verdict_without_answer(failure);
       return tried;
     }
-    if (++broken == kMostBroken) {
-      tried.verdict = {.kind = Kind::kFailed, .message = answer.error().message};
+    tried.was_sent = tried.was_sent || failure.kind != FailureKind::kUnreachable;
+    if (failure.kind == FailureKind::kUnreachable || failure.kind == FailureKind::kCanceled) {
+      tried.failure = failure;
+      return tried;
+    }
+    broken += failure.kind == FailureKind::kTimeout ? kTimeoutCounts : 1;
+    if (broken >= kMostBroken) {
+      tried.verdict = {.kind = Kind::kFailed, .message = failure.message};
+      tried.gave_up = true;
       return tried;
     }
     ++tried.attempt;
     rest(pause, stop);
     pause = std::min(2 * pause, kLongestPause);
   }
+}
+
+// Only a success has a body that can be too large: the rest of it does not matter.
+Verdict Sender::verdict_without_answer(const HttpFailure& failure) {
+  if (failure.kind == FailureKind::kTooLarge) return {.kind = Kind::kDone};
+  return {.kind = Kind::kRefused, .message = failure.message};
 }
 
 HttpCall Sender::call_of(const Delivery& delivery, std::int64_t attempt) const {
@@ -140,43 +161,56 @@ HttpCall Sender::call_of(const Delivery& delivery, std::int64_t attempt) const {
 }
 
 // What became of it, and whether that is the end of this pass.
-std::optional<Sender::Pass> Sender::take(const Spool::Sending& sending, const Tried& tried,
-                                         std::vector<Spool::Ended>& ends) {
+std::optional<Sender::Pass> Sender::judge(const Spool::Sending& sending, const Tried& tried,
+                                          std::vector<Spool::Ended>& ends) {
   if (tried.failure) {
     // What may have been received stays marked.
     if (!tried.was_sent) ends.push_back({&sending, How::kUntried});
-    if (tried.failure->kind == FailureKind::kCanceled) return Pass{.end = End::kStopped};
     return Pass{.end = End::kOffline, .why = settings_.url + ": " + tried.failure->message};
   }
   const Verdict& verdict = tried.verdict;
   const TimePoint now = wall_clock();
-  const auto after = verdict.wait ? std::optional(now + *verdict.wait) : std::nullopt;
+  const auto wait_at_least = [&](Millis least) {
+    return std::max(verdict.wait.value_or(least), least);
+  };
+  const auto wait = [&](Millis time, bool may_be_received) {
+    ends.push_back({&sending, How::kWaits, verdict.message, now + time, may_be_received});
+  };
+  const std::string why = settings_.url + ": " + verdict.message;
   switch (verdict.kind) {
     case Kind::kDone:
       ++sent_.sent;
       sent_.known += verdict.was_known ? 1 : 0;
       sent_.retried += tried.attempt > 1 ? 1 : 0;
       ends.push_back({&sending, How::kDone});
-      return std::nullopt;
+      break;
     case Kind::kFailed:
     case Kind::kRefused:
       ++sent_.failed;
       ends.push_back({&sending, verdict.kind == Kind::kFailed ? How::kFailed : How::kRefused,
-                      verdict.message, after});
+                      verdict.message,
+                      verdict.wait ? std::optional(now + *verdict.wait) : std::nullopt});
       if (listener_.on_failed) listener_.on_failed(sending.entry, verdict.message);
-      return std::nullopt;
-    case Kind::kBusy:
-      ends.push_back({&sending, How::kWaits, verdict.message, after.value_or(now + kBusyPause)});
-      return std::nullopt;
-    case Kind::kHold:
-    case Kind::kStop:
+      if (tried.gave_up) return Pass{.end = End::kOffline, .why = why};
       break;
+    case Kind::kBusy:
+      wait(wait_at_least(kBusyPause), true);
+      break;
+    case Kind::kHold:
+    case Kind::kForbidden: {
+      // Perhaps only its user's queue is full, or its queue not ours.
+      const bool is_hold = verdict.kind == Kind::kHold;
+      const Millis time = wait_at_least(is_hold ? kDefaultHold : kForbiddenPause);
+      wait(time, tried.was_sent);
+      if (++refused_in_a_row_ < kMostRefused) return std::nullopt;
+      return Pass{.end = is_hold ? End::kHeld : End::kTurnedAway, .why = why, .wait = time};
+    }
+    case Kind::kStop:
+      if (!tried.was_sent) ends.push_back({&sending, How::kUntried});
+      return Pass{.end = End::kTurnedAway, .why = why};
   }
-  // It was read and refused: as if it had not been sent, unless an earlier try was not answered.
-  if (!tried.was_sent) ends.push_back({&sending, How::kUntried});
-  return Pass{.end = verdict.kind == Kind::kHold ? End::kHeld : End::kTurnedAway,
-              .why = settings_.url + ": " + verdict.message,
-              .wait = verdict.wait.value_or(kDefaultHold)};
+  refused_in_a_row_ = 0;
+  return std::nullopt;
 }
 
 Status Sender::tidy() {

@@ -14,6 +14,7 @@ struct SendSettings {
   std::string token;       // empty: none
   Millis timeout{30'000};  // for one entry
   Millis health_timeout{5'000};
+  Millis lock_patience{60'000};  // with somebody else who sends
 };
 
 // What was done so far.
@@ -74,15 +75,17 @@ class Sender {
     Verdict verdict;
     std::optional<HttpFailure> failure = {};  // none: there is a verdict
     std::int64_t attempt = 1;
-    bool was_sent = false;  // it may have been received
+    bool was_sent = false;  // without an answer: it may have been received
+    bool gave_up = false;   // there was none, again and again
   };
 
   HttpClient::Answered call(HttpCall call, const std::stop_token& stop);
   Tried deliver(const Entry& entry, const std::stop_token& stop);
+  static Verdict verdict_without_answer(const HttpFailure& failure);
   [[nodiscard]] HttpCall call_of(const Delivery& delivery, std::int64_t attempt) const;
   Result<std::optional<Pass>> send_batch(const Spool::Batch& batch, const std::stop_token& stop);
-  std::optional<Pass> take(const Spool::Sending& sending, const Tried& tried,
-                           std::vector<Spool::Ended>& ends);
+  std::optional<Pass> judge(const Spool::Sending& sending, const Tried& tried,
+                            std::vector<Spool::Ended>& ends);
   void tell(const std::vector<Dropped>& dropped);
 
   Spool& spool_;
@@ -90,6 +93,7 @@ class Sender {
   const Listener listener_;
   HttpClient client_;
   Sent sent_;
+  int refused_in_a_row_ = 0;  // for reasons that may concern all
 };
 
 }  // namespace retsu::spool

@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cmath>
 #include <filesystem>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/wall_clock.h"
@@ -18,12 +18,27 @@ namespace {
 
 constexpr Millis kHidden{60'000};  // from those who take, after another one took it
 
-// The file behind a link: a new file would take the place of the link.
-std::string resolved(std::string path) {
+// The file behind a link, also if it is not there yet: a new file would take the place of the link.
+std::string resolved(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;
   std::error_code failure;
-  if (!std::filesystem::is_symlink(path, failure)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, failure);
-  return failure ? path : target.string();
+  fs::path found = path;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(found, failure); ++links) {
+    const fs::path target = fs::read_symlink(found, failure);
+    if (failure) break;
+    found = found.parent_path() / target;  // which is the target alone, if that is absolute
+  }
+  return found.string();
+}
+
+// What others say may be long.
+std::string shortened(const std::string& error) {
+  constexpr std::size_t kMost = 1'000;
+  if (error.size() <= kMost) return error;
+  std::size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xC0) == 0x80) --end;
+  return error.substr(0, end) + "…";
 }
 
 }  // namespace
@@ -37,7 +52,7 @@ Millis delay_after(std::int64_t failures, double chance) {
 }
 
 Spool::Spool(std::string path, Limits limits, std::function<TimePoint()> clock)
-    : path_(resolved(std::move(path))),
+    : path_(resolved(path)),
       limits_(limits),
       clock_(clock ? std::move(clock) : wall_clock),
       asides_(path_) {}
@@ -53,10 +68,7 @@ void Spool::Known::add(const Line& line) {
 
 Result<Spool::Added> Spool::add(const Entry& entry) {
   const std::string text = line_of(entry) + '\n';
-  const std::int64_t most = std::min(limits_.bytes, kLongestLine);
-  if (std::ssize(text) > most) {
-    return refuse(ErrorCode::kTooLarge, fmt::format("{}: an entry may have {} bytes", path_, most));
-  }
+  if (auto fits = check_size(text); !fits) return tl::unexpected(std::move(fits.error()));
   const auto lock = Lock::take(path_, Lock::What::kFile);
   if (!lock) return tl::unexpected(lock.error());
   if (auto done = catch_up(); !done) return tl::unexpected(std::move(done.error()));
@@ -66,9 +78,10 @@ Result<Spool::Added> Spool::add(const Entry& entry) {
   Added added;
   const TimePoint now = clock_();
   if (!is_over_limits(now)) return added;
+  const bool is_sending = !Lock::take(path_, Lock::What::kSending, Millis(0));
   auto dropped = change_locked(
       [&](Edit& edit) {
-        bury_beyond_limits(edit, now);
+        bury_beyond_limits(edit, now, is_sending ? Sends::kSomebody : Sends::kNobody);
         return Status();
       },
       nullptr);
@@ -80,11 +93,25 @@ Result<Spool::Added> Spool::add(const Entry& entry) {
   return added;
 }
 
+Status Spool::check_size(const std::string& text) const {
+  const std::int64_t most = std::min(limits_.bytes, kLongestEntry);
+  if (std::ssize(text) <= most) return {};
+  return refuse(ErrorCode::kTooLarge, fmt::format("{}: an entry may have {} bytes", path_, most));
+}
+
 Status Spool::add_all(const std::vector<Entry>& entries) {
-  std::string text;
-  for (const Entry& entry : entries) text += line_of(entry) + '\n';
   const auto lock = Lock::take(path_, Lock::What::kFile);
   if (!lock) return tl::unexpected(lock.error());
+  return add_all(entries, *lock);
+}
+
+Status Spool::add_all(const std::vector<Entry>& entries, const Lock&) {
+  std::string text;
+  for (const Entry& entry : entries) {
+    const std::string line = line_of(entry) + '\n';
+    if (auto fits = check_size(line); !fits) return fits;
+    text += line;
+  }
   if (auto done = catch_up(); !done) return done;
   if (known_.tasks + std::ssize(entries) > limits_.tasks ||
       known_.mark.size + std::ssize(text) > limits_.bytes) {
@@ -102,9 +129,9 @@ Status Spool::add_all(const std::vector<Entry>& entries) {
 
 // Others may have added to the file, or replaced it: only what is new is read.
 Status Spool::catch_up() {
-  struct stat found {};
-  const bool exists = ::stat(path_.c_str(), &found) == 0;
-  const File::Mark now{found.st_dev, found.st_ino, found.st_size};
+  const auto found = mark_of(path_);
+  const bool exists = found.has_value();
+  const File::Mark now = found.value_or(File::Mark{});
   if (exists && file_ && now == known_.mark) return {};
   const bool has_grown = exists && file_ && now.is_same_file(known_.mark) &&
                          now.size > known_.mark.size && !known_.is_torn;
@@ -135,14 +162,20 @@ Status Spool::append(const std::string& text) {
   const std::int64_t before = known_.mark.size;
   const std::string bytes = known_.is_torn ? '\n' + text : text;
   known_.mark.size = before + std::ssize(bytes);
-  if (const int error = write_all(file_.number(), bytes); error != 0) {
+  // But not what programs have added that know of no lock.
+  const auto take_back = [&] {
     known_ = {};
-    (void)::ftruncate(file_.number(), before);
+    const auto now = file_.mark();
+    if (now && now->size <= before + std::ssize(bytes)) {
+      (void)::ftruncate(file_.number(), before);
+    }
+  };
+  if (const int error = write_all(file_.number(), bytes); error != 0) {
+    take_back();
     return tl::unexpected(file_error(path_, error));
   }
   if (auto synced = file_.sync(); !synced) {
-    known_ = {};
-    (void)::ftruncate(file_.number(), before);
+    take_back();
     synced.error().message += "; the entry may have been added or not";
     synced.error().code = ErrorCode::kOutcomeUnknown;
     return synced;
@@ -153,9 +186,9 @@ Status Spool::append(const std::string& text) {
 
 // ---------------------------------------------------------------------------------------- limits
 
-std::optional<Reason> Spool::doubt_about(const Line& line, TimePoint now) const {
-  if (now - line.created >= limits_.age) return Reason::kMaxAge;
+std::optional<Reason> Spool::too_old(const Line& line, TimePoint now) const {
   if (line.was_tried && now - line.created > kKeyAge) return Reason::kKeyExpired;
+  if (now - line.created >= limits_.age) return Reason::kMaxAge;
   return std::nullopt;
 }
 
@@ -167,20 +200,22 @@ bool Spool::is_over_limits(TimePoint now) const {
   return is_older(known_.oldest, limits_.age) || is_older(known_.oldest_tried, kKeyAge + Millis(1));
 }
 
-void Spool::bury_beyond_limits(Edit& edit, TimePoint now) const {
+void Spool::bury_beyond_limits(Edit& edit, TimePoint now, Sends sends) const {
   std::vector<std::reference_wrapper<const Line>> rest;
   std::int64_t bytes = 0;
   for (const Line& line : edit.contents().lines()) {
     if (!line.is_sound) continue;
-    if (const auto reason = doubt_about(line, now)) {
+    if (const auto reason = too_old(line, now)) {
       edit.bury(line, *reason);
       continue;
     }
     rest.emplace_back(line);
     bytes += line.length + 1;
   }
-  std::ranges::sort(rest, {},
-                    [](const Line& line) { return std::tuple(line.created, line.offset); });
+  std::ranges::sort(rest, {}, [sends](const Line& line) {
+    const bool may_be_sent = sends == Sends::kSomebody && line.was_tried;
+    return std::tuple(may_be_sent, line.created, line.offset);
+  });
   std::int64_t tasks = std::ssize(rest);
   for (const Line& line : rest) {
     if (tasks <= limits_.tasks && bytes <= limits_.bytes) break;
@@ -225,7 +260,7 @@ Result<std::optional<Entry>> Spool::peek() const {
   if (!contents) return tl::unexpected(contents.error());
   const TimePoint now = clock_();
   for (const Line& line : contents->in_order()) {
-    if (line.due > now || doubt_about(line, now)) continue;
+    if (line.due > now || too_old(line, now)) continue;
     auto entry = contents->entry_of(line);
     if (!entry) return tl::unexpected(std::move(entry.error()));
     return *std::move(entry);
@@ -299,7 +334,7 @@ void Spool::count_failure(Entry& entry, const std::string& error, TimePoint now,
   const double chance = std::uniform_real_distribution<>()(random_);
   entry.next_retry_at =
       std::max(now + delay_after(entry.retries, chance), not_before.value_or(TimePoint::min()));
-  entry.error = error;
+  entry.error = shortened(error);
 }
 
 Result<Spool::Failed> Spool::fail(const std::string& id, const std::string& error) {
@@ -393,9 +428,9 @@ void Spool::settle(Edit& edit, const Line& line, const Ended& ended) {
       count_failure(entry, ended.error, now, ended.not_before);
       return edit.bury(line, Reason::kRefused, entry);
     case How::kWaits:
-      entry.last_attempt = now;
+      if (ended.may_be_received) entry.last_attempt = now;
       entry.next_retry_at = ended.not_before;
-      entry.error = ended.error;
+      entry.error = shortened(ended.error);
       return edit.replace(line, entry);
   }
 }

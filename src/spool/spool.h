@@ -21,6 +21,9 @@ struct Limits {
   std::int64_t retries = 5;  // one more is a dead letter
 };
 
+// Of a line, when it is added: tries make it longer, and it must stay readable.
+inline constexpr std::int64_t kLongestEntry = kLongestLine - (std::int64_t{64} << 10);
+
 // For how long a server knows what it has received.
 inline constexpr Millis kKeyAge = std::chrono::hours(72);
 
@@ -34,6 +37,7 @@ class Spool {
   explicit Spool(std::string path, Limits limits = {}, std::function<TimePoint()> clock = nullptr);
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const Limits& limits() const { return limits_; }
 
   struct Added {
     std::vector<Dropped> dropped = {};        // to keep the limits
@@ -46,6 +50,7 @@ class Spool {
   // All of them or none, and none of what is there goes for them. Refused: overloaded, if the
   // limits leave too little room.
   Status add_all(const std::vector<Entry>& entries);
+  Status add_all(const std::vector<Entry>& entries, const Lock& held);
 
   // Of the file as it stands; changes nothing.
   [[nodiscard]] Result<Contents> read() const;
@@ -98,6 +103,7 @@ class Spool {
     How how = How::kDone;
     std::string error = {};
     std::optional<TimePoint> not_before = {};
+    bool may_be_received = false;  // if it waits
   };
   // What became of them. Those that somebody else has changed meanwhile stay as they are.
   Result<std::vector<Dropped>> end(const std::vector<Ended>& ends);
@@ -117,15 +123,18 @@ class Spool {
   using Change = std::function<Status(Edit&)>;
   Result<std::vector<Dropped>> change(const Change& change, const Contents::Each& each = nullptr);
   Result<std::vector<Dropped>> change_locked(const Change& change, const Contents::Each& each);
+  [[nodiscard]] Status check_size(const std::string& text) const;
   Status catch_up();
   Status append(const std::string& text);
   [[nodiscard]] bool is_over_limits(TimePoint now) const;
-  void bury_beyond_limits(Edit& edit, TimePoint now) const;
+  // What may be with a server just now goes last, if somebody sends.
+  enum class Sends : bool { kNobody, kSomebody };
+  void bury_beyond_limits(Edit& edit, TimePoint now, Sends sends = Sends::kNobody) const;
   void count_failure(Entry& entry, const std::string& error, TimePoint now,
                      std::optional<TimePoint> not_before);
   void requeue(Edit& edit, const Line& line, const Entry& entry) const;
   void settle(Edit& edit, const Line& line, const Ended& ended);
-  [[nodiscard]] std::optional<Reason> doubt_about(const Line& line, TimePoint now) const;
+  [[nodiscard]] std::optional<Reason> too_old(const Line& line, TimePoint now) const;
 
   const std::string path_;
   const Limits limits_;

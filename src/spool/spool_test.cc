@@ -295,6 +295,112 @@ TEST_F(SpoolTest, ALineLongerThanAnybodyWritesIsSetAsideWhole) {
   EXPECT_THAT(ids(), ElementsAre("a"));
 }
 
+TEST_F(SpoolTest, LongLinesOfAnyLengthArePassedOver) {
+  for (std::size_t length = 4 << 20; length <= 5 << 20; length += 64 << 10) {
+    const std::string monster = "{" + std::string(length, 'y');
+    write(path_,
+          line_of(entry("a")) + "\n" + monster + "\n" + line_of(entry("b")) + "\n" + monster);
+    EXPECT_THAT(ids(), ElementsAre("a", "b")) << length;
+    EXPECT_EQ(open().read()->damaged(), 2) << length;
+  }
+}
+
+TEST_F(SpoolTest, AMarkOfTheOrderOfBytesIsNoDamage) {
+  write(path_, "\xEF\xBB\xBF" + line_of(entry("a")) + "\n" + line_of(entry("b")) + "\n");
+  EXPECT_THAT(ids(), ElementsAre("a", "b"));
+  ASSERT_TRUE(open().done("b"));
+  EXPECT_EQ(contents_of(path_), line_of(entry("a")) + "\n");
+}
+
+TEST_F(SpoolTest, ADeadLetterThatIsLikeAnotherIsKeptIfItSaysSomethingElse) {
+  Entry one = entry("a");
+  one.retries = 5;
+  Entry other = one;
+  other.payload = Json(R"({"corrected":true})");
+  for (const Entry& each : {one, other}) {
+    write(path_, line_of(each) + "\n");
+    ASSERT_TRUE(open().fail("a", "no"));
+  }
+  EXPECT_THAT(dead(), SizeIs(2));
+}
+
+TEST_F(SpoolTest, WhatMayBeWithAServerGoesLast) {
+  Spool spool = open({.tasks = 2});
+  ASSERT_TRUE(spool.add(entry("sent", Urgency::kNormal, kStart)));
+  ASSERT_TRUE(spool.add(entry("waits", Urgency::kNormal, kStart + Millis(1))));
+  const auto sending = Lock::take(path_, Lock::What::kSending);
+  ASSERT_TRUE(spool.begin(1, 1'000'000));
+  ASSERT_TRUE(spool.add(entry("new", Urgency::kNormal, kStart + Millis(2))));
+  EXPECT_THAT(dead_ids(), ElementsAre("waits max_tasks"));
+}
+
+TEST_F(SpoolTest, AnOldOneThatMayHaveBeenReceivedIsDoubtful) {
+  Entry old = entry("a");
+  old.last_attempt = kStart;
+  ASSERT_TRUE(open().add(old));
+  now_ = kStart + std::chrono::hours(200);
+  ASSERT_TRUE(open().tidy());
+  EXPECT_THAT(dead_ids(), ElementsAre("a key_expired"));
+}
+
+TEST_F(SpoolTest, WhatOthersAddWithoutALockSurvivesAChange) {
+  constexpr int kAppended = 300;
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    for (int i = 0; i < kAppended; ++i) {  // opened anew, as the original does
+      std::ofstream(path_, std::ios::app) << line_of(entry(fmt::format("o{}", i))) + "\n";
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    over = true;
+  });
+  Spool spool = open();
+  for (int i = 0; !over; ++i) {
+    ASSERT_TRUE(spool.add(entry(fmt::format("e{}", i))));
+    ASSERT_TRUE(spool.done(fmt::format("e{}", i)));
+  }
+  other.join();
+  // Only who opened the file before it was replaced, and wrote after we looked, is not seen.
+  EXPECT_GT(ids().size(), kAppended * 9U / 10);
+}
+
+TEST_F(SpoolTest, NothingIsWrittenThroughALinkThatSomebodyLeft) {
+  const std::string victim = directory_.path() + "/victim";
+  write(victim, "mine");
+  ASSERT_TRUE(open().add(entry("a")));
+  std::filesystem::create_symlink(victim, draft_file_of(path_));
+  ASSERT_TRUE(open().done("a"));
+  EXPECT_EQ(contents_of(victim), "mine");
+  EXPECT_FALSE(std::filesystem::is_symlink(path_));
+}
+
+TEST_F(SpoolTest, ALinkToNothingYetIsFollowed) {
+  const std::string link = directory_.path() + "/link.jsonl";
+  std::filesystem::create_symlink("queue.jsonl", link);
+  Spool spool(link);
+  ASSERT_TRUE(spool.add(entry("a", Urgency::kNormal, wall_clock())));
+  EXPECT_EQ(spool.path(), path_);
+  ASSERT_TRUE(spool.done("a"));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
+TEST_F(SpoolTest, APipeIsNotASpool) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(open().read().error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(open().add(entry("a")).error().code, ErrorCode::kInvalid);
+}
+
+TEST_F(SpoolTest, AnEntryThatGrowsStaysReadable) {
+  Entry large = entry("a");
+  large.payload = Json('"' + std::string(static_cast<std::size_t>(kLongestEntry) - 130, 'x') + '"');
+  ASSERT_TRUE(open().add(large));
+  EXPECT_TRUE(open().take()->entry);
+  ASSERT_TRUE(open().fail("a", std::string(1 << 20, 'e')));
+  EXPECT_THAT(ids(), ElementsAre("a"));
+  large.payload = Json('"' + std::string(static_cast<std::size_t>(kLongestEntry), 'x') + '"');
+  EXPECT_EQ(open().add(large).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(open().add_all({large}).error().code, ErrorCode::kTooLarge);
+}
+
 TEST_F(SpoolTest, ADeadLetterThatWasMovedHalfIsNotThereTwice) {
   Spool spool = open();
   ASSERT_TRUE(spool.add(entry("a")));

@@ -1,8 +1,7 @@
 #include "spool/watch.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "base/rest.h"
@@ -14,12 +13,6 @@ namespace {
 using Steady = std::chrono::steady_clock;
 using End = Sender::Pass::End;
 
-File::Mark mark_of(const std::string& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) return {};
-  return {found.st_dev, found.st_ino, found.st_size};
-}
-
 class Watch {
  public:
   Watch(Spool& spool, Sender& sender, const WatchSettings& settings, const std::stop_token& stop)
@@ -27,51 +20,71 @@ class Watch {
 
   Status run() {
     while (!stop_.stop_requested()) {
-      if (auto done = tidy(); !done) return done;
-      if (link_ == Link::kOffline) set(Link::kReconnecting, "");
-      auto pass = send();
-      if (!pass) return tl::unexpected(std::move(pass.error()));
-      switch (pass->end) {
-        case End::kTurnedAway:
-          return refuse(ErrorCode::kUnauthorized, pass->why);
-        case End::kStopped:
-          break;
-        case End::kOffline:
-          set(Link::kOffline, pass->why);
-          rest(about(settings_.health_interval), stop_);
-          break;
-        case End::kHeld:
-          set(Link::kOnline, pass->why);
-          rest(pass->wait, stop_);
-          break;
-        case End::kNothingDue:
-          set(Link::kOnline, "");
-          wait_for_more(pass->next);
-          break;
-      }
+      auto done = tidy();
+      if (done && link_ == Link::kOffline) set(Link::kReconnecting, "");
+      if (done) done = send();
+      if (done) continue;
+      const ErrorCode code = done.error().code;
+      if (code != ErrorCode::kUnavailable && code != ErrorCode::kStorageFull) return done;
+      if (settings_.on_trouble) settings_.on_trouble(done.error());
+      sleep(about(settings_.health_interval));
     }
     return {};
   }
 
  private:
-  // Whether somebody answers is asked also if there is nothing to send.
-  Result<Sender::Pass> send() {
-    seen_ = mark_of(spool_.path());
+  // All that is due, then a rest until there may be more.
+  Status send() {
+    seen_ = mark();
     auto pass = sender_.send_due(stop_);
-    if (!pass || pass->end != End::kNothingDue) return pass;
-    seen_ = mark_of(spool_.path());
-    const auto added = spool_.peek();  // while the last batch was on its way
-    if (added && *added) return send();
-    if (auto healthy = sender_.check_health(stop_); !healthy && !stop_.stop_requested()) {
-      return Sender::Pass{.end = End::kOffline, .why = std::move(healthy.error().message)};
+    if (!pass) return tl::unexpected(std::move(pass.error()));
+    switch (pass->end) {
+      case End::kTurnedAway:
+        return refuse(ErrorCode::kUnauthorized, pass->why);
+      case End::kStopped:
+        return {};
+      case End::kOffline:
+        set(Link::kOffline, pass->why);
+        sleep(about(settings_.health_interval));
+        return {};
+      case End::kHeld:
+        set(Link::kOnline, pass->why);
+        sleep(pass->wait);
+        return {};
+      case End::kNothingDue:
+        return check_and_wait(pass->next);
     }
-    return pass;
+    return {};
+  }
+
+  // Whether somebody answers is asked also if there is nothing to send.
+  Status check_and_wait(std::optional<TimePoint> next) {
+    seen_ = mark();
+    const auto added = spool_.peek();  // while the last batch was on its way
+    if (added && *added) return {};
+    if (auto healthy = sender_.check_health(stop_); !healthy && !stop_.stop_requested()) {
+      if (healthy.error().code == ErrorCode::kInvalid) return healthy;
+      set(Link::kOffline, healthy.error().message);
+      sleep(about(settings_.health_interval));
+      return {};
+    }
+    set(Link::kOnline, "");
+    wait_for_more(next);
+    return {};
+  }
+
+  [[nodiscard]] File::Mark mark() const { return mark_of(spool_.path()).value_or(File::Mark{}); }
+
+  // But not beyond the next time to tidy up.
+  void sleep(Millis time) const {
+    const auto left = std::chrono::ceil<Millis>(tidy_at_ - Steady::now());
+    rest(std::clamp(left, Millis(1), std::max(time, Millis(1))), stop_);
   }
 
   void wait_for_more(std::optional<TimePoint> due) {
     const auto until = Steady::now() + about(settings_.health_interval);
     while (Steady::now() < until && (!due || wall_clock() < *due)) {
-      if (mark_of(spool_.path()) != seen_) return;
+      if (mark() != seen_) return;
       Millis time = settings_.look_interval;
       if (due) time = std::clamp(*due - wall_clock(), Millis(1), time);
       if (!rest(time, stop_)) return;

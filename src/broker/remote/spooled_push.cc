@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ingest/idempotency.h"
 #include "ingest/validate.h"
 #include "model/json.h"
 
@@ -42,6 +43,16 @@ SpoolablePush::SpoolablePush(NewTask its_task, std::optional<std::string> its_ke
     : task(std::move(its_task)) {
   key = its_key.value_or(task.id.empty() ? new_id : task.id);
   if (task.id.empty() && is_task_id(key)) task.id = key;
+}
+
+Status SpoolablePush::check() const {
+  auto valid = validate_key(key);
+  if (valid) valid = validate(Command(Push{.tasks = {task}}), {});
+  constexpr std::string_view kFirst = "tasks[0].";
+  if (!valid && valid.error().message.starts_with(kFirst)) {
+    valid.error().message.erase(0, kFirst.size());
+  }
+  return valid;
 }
 
 spool::Entry SpoolablePush::entry(TimePoint now, const Error& error) const {

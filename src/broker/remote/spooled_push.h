@@ -19,6 +19,9 @@ struct SpoolablePush {
   NewTask task;
   std::string key;
 
+  // What every server would refuse.
+  [[nodiscard]] Status check() const;
+
   // After a try that failed so.
   [[nodiscard]] spool::Entry entry(TimePoint now, const Error& error) const;
   [[nodiscard]] spool::Entry entry(TimePoint now) const;  // that was never tried
