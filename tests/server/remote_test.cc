@@ -291,6 +291,7 @@ TEST_F(Remote, AStopEndsALaterAttemptToo) {
   ASSERT_EQ(answer.wait_for(30s), std::future_status::ready);
   EXPECT_EQ(answer.get().error().code, ErrorCode::kShutdown);
   let_go.set_value();
+  service_.reset();  // it waits for what goes with this test
 }
 
 TEST_F(Remote, ABrokerThatGoesAnswersThoseWhoPause) {
