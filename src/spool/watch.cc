@@ -33,44 +33,38 @@ class Watch {
   }
 
  private:
-  // All that is due, then a rest until there may be more.
+  // All that is due, then a rest until there may be more. Whether somebody answers is asked also if
+  // there is nothing to send.
   Status send() {
-    seen_ = mark();
+    if (auto healthy = sender_.check_health(stop_); !healthy) {
+      if (healthy.error().code == ErrorCode::kInvalid) return healthy;
+      if (!stop_.stop_requested()) be_offline(healthy.error().message);
+      return {};
+    }
+    set(Link::kOnline, "");
     auto pass = sender_.send_due(stop_);
     if (!pass) return tl::unexpected(std::move(pass.error()));
     switch (pass->end) {
       case End::kTurnedAway:
         return refuse(ErrorCode::kUnauthorized, pass->why);
       case End::kStopped:
-        return {};
+        break;
       case End::kOffline:
-        set(Link::kOffline, pass->why);
-        sleep(about(settings_.health_interval));
-        return {};
+        be_offline(pass->why);
+        break;
       case End::kHeld:
-        set(Link::kOnline, pass->why);
         sleep(pass->wait);
-        return {};
+        break;
       case End::kNothingDue:
-        return check_and_wait(pass->next);
+        wait_for_more(pass->next);
+        break;
     }
     return {};
   }
 
-  // Whether somebody answers is asked also if there is nothing to send.
-  Status check_and_wait(std::optional<TimePoint> next) {
-    seen_ = mark();
-    const auto added = spool_.peek();  // while the last batch was on its way
-    if (added && *added) return {};
-    if (auto healthy = sender_.check_health(stop_); !healthy && !stop_.stop_requested()) {
-      if (healthy.error().code == ErrorCode::kInvalid) return healthy;
-      set(Link::kOffline, healthy.error().message);
-      sleep(about(settings_.health_interval));
-      return {};
-    }
-    set(Link::kOnline, "");
-    wait_for_more(next);
-    return {};
+  void be_offline(const std::string& why) {
+    set(Link::kOffline, why);
+    sleep(about(settings_.health_interval));
   }
 
   [[nodiscard]] File::Mark mark() const { return mark_of(spool_.path()).value_or(File::Mark{}); }
@@ -82,6 +76,9 @@ class Watch {
   }
 
   void wait_for_more(std::optional<TimePoint> due) {
+    seen_ = mark();
+    const auto added = spool_.peek();  // while the last batch was on its way
+    if (added && *added) return;
     const auto until = Steady::now() + about(settings_.health_interval);
     while (Steady::now() < until && (!due || wall_clock() < *due)) {
       if (mark() != seen_) return;

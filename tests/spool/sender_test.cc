@@ -430,7 +430,7 @@ TEST_F(SpoolToServer, AThousandTasksArriveOnceEachAndInOrderThroughABadNetwork) 
   const auto fates = proxy.counts();
   for (const auto& [fate, chance] : bad) EXPECT_GT(fates.at(fate), 0);
   EXPECT_THAT(links, testing::Contains(Link::kReconnecting));
-  EXPECT_EQ(links.back(), Link::kOnline);
+  EXPECT_THAT(links, testing::Contains(Link::kOnline));
 
   // What the server counted is what the network saw.
   std::map<std::string, int> first;  // attempt, by key
