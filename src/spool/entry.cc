@@ -71,6 +71,14 @@ int priority_of(Urgency urgency) {
   return kPriorities[static_cast<std::size_t>(urgency)];
 }
 
+std::string shortened(const std::string& error) {
+  constexpr std::size_t kMost = 1'000;
+  if (error.size() <= kMost) return error;
+  std::size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xC0) == 0x80) --end;
+  return error.substr(0, end) + "…";
+}
+
 tl::expected<Entry, std::string> parse_entry(std::string_view line) { return parse<Entry>(line); }
 tl::expected<DeadEntry, std::string> parse_dead_entry(std::string_view line) {
   return parse<DeadEntry>(line);

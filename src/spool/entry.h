@@ -78,6 +78,9 @@ constexpr auto fields_of(std::type_identity<DeadEntry>) {
               Field{"reason", &DeadEntry::reason, kRequired}};
 }
 
+// What others say went wrong, as long as it should be.
+std::string shortened(const std::string& error);
+
 // A line, without its end. Failure: what is wrong with it.
 tl::expected<Entry, std::string> parse_entry(std::string_view line);
 tl::expected<DeadEntry, std::string> parse_dead_entry(std::string_view line);

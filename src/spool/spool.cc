@@ -8,15 +8,12 @@
 #include <cmath>
 #include <filesystem>
 #include <tuple>
-#include <unordered_map>
 
 #include "base/wall_clock.h"
 #include "base/write_all.h"
 
 namespace retsu::spool {
 namespace {
-
-constexpr Millis kHidden{60'000};  // from those who take, after another one took it
 
 // The file behind a link, also if it is not there yet: a new file would take the place of the link.
 std::string resolved(const std::string& path) {
@@ -30,15 +27,6 @@ std::string resolved(const std::string& path) {
     found = found.parent_path() / target;  // which is the target alone, if that is absolute
   }
   return found.string();
-}
-
-// What others say may be long.
-std::string shortened(const std::string& error) {
-  constexpr std::size_t kMost = 1'000;
-  if (error.size() <= kMost) return error;
-  std::size_t end = kMost;
-  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xC0) == 0x80) --end;
-  return error.substr(0, end) + "…";
 }
 
 }  // namespace
@@ -246,193 +234,6 @@ Result<std::vector<Dropped>> Spool::tidy() {
     bury_beyond_limits(edit, clock_());
     return Status();
   });
-}
-
-Result<Contents> Spool::read() const {
-  auto contents = Contents::open(path_, Contents::Locked::kNo);
-  if (!contents) return contents;
-  if (auto done = contents->read_lines(); !done) return tl::unexpected(std::move(done.error()));
-  return contents;
-}
-
-Result<std::optional<Entry>> Spool::peek() const {
-  const auto contents = read();
-  if (!contents) return tl::unexpected(contents.error());
-  const TimePoint now = clock_();
-  for (const Line& line : contents->in_order()) {
-    if (line.due > now || too_old(line, now)) continue;
-    auto entry = contents->entry_of(line);
-    if (!entry) return tl::unexpected(std::move(entry.error()));
-    return *std::move(entry);
-  }
-  return std::nullopt;
-}
-
-Result<Spool::Taken> Spool::take() {
-  // While a batch is with a server nobody may have a part of it.
-  const auto sending = Lock::take(path_, Lock::What::kSending, Millis(60'000));
-  if (!sending) return tl::unexpected(sending.error());
-  Taken taken;
-  auto dropped = change([&](Edit& edit) -> Status {
-    const TimePoint now = clock_();
-    bury_beyond_limits(edit, now);
-    for (const Line& line : edit.contents().in_order()) {
-      if (line.due > now || edit.is_changed(line)) continue;
-      auto entry = edit.contents().entry_of(line);
-      if (!entry) return tl::unexpected(std::move(entry.error()));
-      entry->last_attempt = now;
-      entry->next_retry_at = now + kHidden;
-      edit.replace(line, *entry);
-      taken.entry = *std::move(entry);
-      break;
-    }
-    return {};
-  });
-  if (!dropped) return tl::unexpected(std::move(dropped.error()));
-  taken.dropped = *std::move(dropped);
-  return taken;
-}
-
-// The lines of an entry: one, unless somebody wrote it twice.
-class Spool::Found {
- public:
-  explicit Found(std::string id) : id_(std::move(id)) {}
-
-  Contents::Each finder() {
-    return [this](const Line& line, std::string_view, const Entry* entry) {
-      if (entry != nullptr && entry->id == id_) lines_.push_back(line);
-    };
-  }
-  [[nodiscard]] Result<std::vector<Line>> lines(const std::string& path) const {
-    if (!lines_.empty()) return lines_;
-    return refuse(ErrorCode::kNotFound, fmt::format("{}: there is no entry {}", path, id_));
-  }
-
- private:
-  const std::string id_;
-  std::vector<Line> lines_;
-};
-
-Status Spool::done(const std::string& id) {
-  Found found(id);
-  auto changed = change(
-      [&](Edit& edit) -> Status {
-        const auto lines = found.lines(path_);
-        if (!lines) return tl::unexpected(lines.error());
-        for (const Line& line : *lines) edit.remove(line);
-        return {};
-      },
-      found.finder());
-  if (!changed) return tl::unexpected(std::move(changed.error()));
-  return {};
-}
-
-void Spool::count_failure(Entry& entry, const std::string& error, TimePoint now,
-                          std::optional<TimePoint> not_before) {
-  ++entry.retries;
-  entry.last_attempt = now;
-  const double chance = std::uniform_real_distribution<>()(random_);
-  entry.next_retry_at =
-      std::max(now + delay_after(entry.retries, chance), not_before.value_or(TimePoint::min()));
-  entry.error = shortened(error);
-}
-
-Result<Spool::Failed> Spool::fail(const std::string& id, const std::string& error) {
-  Found found(id);
-  Failed failed;
-  auto changed = change(
-      [&](Edit& edit) -> Status {
-        const auto lines = found.lines(path_);
-        if (!lines) return tl::unexpected(lines.error());
-        for (const Line& line : *lines) {
-          auto entry = edit.contents().entry_of(line);
-          if (!entry) return tl::unexpected(std::move(entry.error()));
-          count_failure(*entry, error, clock_(), std::nullopt);
-          requeue(edit, line, *entry);
-          failed = {*entry, entry->retries > limits_.retries};
-        }
-        return {};
-      },
-      found.finder());
-  if (!changed) return tl::unexpected(std::move(changed.error()));
-  return failed;
-}
-
-void Spool::requeue(Edit& edit, const Line& line, const Entry& entry) const {
-  if (entry.retries > limits_.retries) return edit.bury(line, Reason::kMaxRetries, entry);
-  edit.replace(line, entry);
-}
-
-// --------------------------------------------------------------------------------------- sending
-
-Result<Spool::Batch> Spool::begin(std::size_t most, std::size_t most_bytes) {
-  Batch batch;
-  auto dropped = change([&](Edit& edit) -> Status {
-    const TimePoint now = clock_();
-    bury_beyond_limits(edit, now);
-    std::size_t bytes = 0;
-    for (const Line& line : edit.contents().in_order()) {
-      if (edit.is_changed(line)) continue;
-      if (line.due > now) {
-        batch.next = std::min(batch.next.value_or(TimePoint::max()), line.due);
-        continue;
-      }
-      bytes += static_cast<std::size_t>(line.length);
-      if (batch.entries.size() == most || (bytes > most_bytes && !batch.entries.empty())) {
-        ++batch.left;
-        bytes = most_bytes;  // the order is kept: none of those behind it
-        continue;
-      }
-      auto entry = edit.contents().entry_of(line);
-      if (!entry) return tl::unexpected(std::move(entry.error()));
-      Entry marked = *entry;
-      marked.last_attempt = now;
-      edit.replace(line, marked);
-      batch.entries.push_back({*std::move(entry), line_of(marked)});
-    }
-    return {};
-  });
-  if (!dropped) return tl::unexpected(std::move(dropped.error()));
-  batch.dropped = *std::move(dropped);
-  return batch;
-}
-
-Result<std::vector<Dropped>> Spool::end(const std::vector<Ended>& ends) {
-  std::unordered_map<std::string_view, const Ended*> by_line;
-  for (const Ended& each : ends) by_line.emplace(each.sending->marked, &each);
-  std::vector<std::pair<Line, const Ended*>> found;
-  return change(
-      [&](Edit& edit) {
-        for (const auto& [line, ended] : found) settle(edit, line, *ended);
-        return Status();
-      },
-      [&](const Line& line, std::string_view text, const Entry*) {
-        const auto place = by_line.find(text);
-        if (place != by_line.end()) found.emplace_back(line, place->second);
-      });
-}
-
-void Spool::settle(Edit& edit, const Line& line, const Ended& ended) {
-  using How = Ended::How;
-  const TimePoint now = clock_();
-  Entry entry = ended.sending->entry;
-  switch (ended.how) {
-    case How::kDone:
-      return edit.remove(line);
-    case How::kUntried:
-      return edit.replace(line, entry);
-    case How::kFailed:
-      count_failure(entry, ended.error, now, ended.not_before);
-      return requeue(edit, line, entry);
-    case How::kRefused:
-      count_failure(entry, ended.error, now, ended.not_before);
-      return edit.bury(line, Reason::kRefused, entry);
-    case How::kWaits:
-      if (ended.may_be_received) entry.last_attempt = now;
-      entry.next_retry_at = ended.not_before;
-      entry.error = shortened(ended.error);
-      return edit.replace(line, entry);
-  }
 }
 
 }  // namespace retsu::spool
