@@ -58,6 +58,7 @@ struct RemoteCall::Attempt {
   Answer answer;
   bool was_sent = true;
   bool may_pass = false;  // the next may be answered otherwise
+  Millis asked{0};        // for how long to wait before that
 };
 
 RemoteCall::RemoteCall(const RemoteSettings& settings, HttpClient& client, std::string name,
@@ -184,7 +185,8 @@ RemoteCall::Attempt RemoteCall::judge(const HttpClient::Answered& answered) cons
   }
   Error error = refusal_of(*answered);
   const bool passes = may_pass(answered->status) || error.code == ErrorCode::kIdempotencyInProgress;
-  return {Result<Reply>(tl::unexpected(std::move(error))), true, passes};
+  const auto asked = parse_retry_after(answered->header("retry-after"), wall_clock());
+  return {Result<Reply>(tl::unexpected(std::move(error))), true, passes, asked.value_or(Millis(0))};
 }
 
 Error RemoteCall::failure_of(const HttpFailure& failure) const {
@@ -218,8 +220,6 @@ Error RemoteCall::refusal_of(const HttpAnswer& answer) const {
     error.code = ErrorCode::kOutcomeUnknown;
     error.message += "; it may have been done or not";
   }
-  const auto asked = parse_retry_after(answer.header("retry-after"), wall_clock());
-  if (asked) error.retry_after = std::max(*asked, error.retry_after.value_or(*asked));
   return error;
 }
 
@@ -227,8 +227,8 @@ Error RemoteCall::refusal_of(const HttpAnswer& answer) const {
 std::optional<Millis> RemoteCall::pause_after(const Attempt& attempt) const {
   if (context_.once || attempts_ >= settings_.retry.max_attempts) return std::nullopt;
   if (!attempt.may_pass || (attempt.was_sent && !may_repeat_)) return std::nullopt;
-  const Millis pause = std::max(retry_delay(settings_.retry, name_, attempts_),
-                                attempt.answer.error().retry_after.value_or(Millis(0)));
+  const Millis pause = std::max({retry_delay(settings_.retry, name_, attempts_), attempt.asked,
+                                 attempt.answer.error().retry_after.value_or(Millis(0))});
   if (pause >= deadline_ - Steady::now()) return std::nullopt;
   return pause;
 }
