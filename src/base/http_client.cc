@@ -325,10 +325,15 @@ void HttpClient::run_after(std::chrono::milliseconds delay, std::function<void()
   body_->run_after(delay, std::move(call));
 }
 
-HttpClient::Answered HttpClient::call(HttpCall call) {
+HttpClient::Answered HttpClient::call(HttpCall call, const std::stop_token& stop) {
+  if (stop.stop_requested()) {
+    return tl::unexpected(HttpFailure{Kind::kUnreachable, "it was to stop before it began"});
+  }
   const auto promise = std::make_shared<std::promise<Answered>>();
   auto answered = promise->get_future();
-  start(std::move(call), [promise](Answered answer) { promise->set_value(std::move(answer)); });
+  const std::uint64_t number =
+      start(std::move(call), [promise](Answered answer) { promise->set_value(std::move(answer)); });
+  const std::stop_callback on_stop(stop, [this, number] { cancel(number); });
   return answered.get();
 }
 

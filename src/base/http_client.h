@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -64,7 +65,8 @@ class HttpClient {
   std::uint64_t start(HttpCall call, Done done);
   void cancel(std::uint64_t number);  // nothing happens if it has ended
 
-  Answered call(HttpCall call);  // waits; not on the client's thread
+  // Waits; not on the client's thread. A stop cancels it, and nothing is sent after one.
+  Answered call(HttpCall call, const std::stop_token& stop = {});
 
   // Runs something on the client's thread, later. Dropped if the client goes before; what is due at
   // once is not.

@@ -71,20 +71,14 @@ Result<std::int64_t> redrive_dead(Spool& spool, const Chosen& chosen) {
   auto read = read_dead(spool.path(), [&](std::string_view line, const DeadEntry* dead) {
     if (dead == nullptr || !chosen(*dead)) return;
     bytes += std::ssize(line);
-    if (bytes <= spool.limits().bytes) entries.push_back(dead->entry);
+    if (bytes <= spool.limits().bytes) entries.push_back(untried(dead->entry));
   });
   if (!read) return tl::unexpected(std::move(read.error()));
   if (bytes > spool.limits().bytes) {
     return refuse(ErrorCode::kOverloaded,
                   fmt::format("{} bytes of dead letters do not fit into {}", bytes, spool.path()));
   }
-  for (Entry& entry : entries) {
-    entry.created_at = wall_clock();
-    entry.retries = 0;
-    entry.last_attempt.reset();
-    entry.next_retry_at.reset();
-    entry.error.reset();
-  }
+  for (Entry& entry : entries) entry.created_at = wall_clock();
   if (auto added = spool.add_all(entries, *lock); !added) {
     return tl::unexpected(std::move(added.error()));
   }

@@ -9,13 +9,7 @@ namespace retsu::spool {
 namespace {
 
 // Of what no try changes.
-std::size_t key_of(Entry entry) {
-  entry.retries = 0;
-  entry.last_attempt.reset();
-  entry.next_retry_at.reset();
-  entry.error.reset();
-  return std::hash<std::string>()(line_of(entry));
-}
+std::size_t key_of(const Entry& entry) { return std::hash<std::string>()(line_of(untried(entry))); }
 
 std::optional<std::size_t> dead_key(const RawLine& raw) {
   const auto dead = parse_dead_entry(raw.text);

@@ -71,6 +71,14 @@ int priority_of(Urgency urgency) {
   return kPriorities[static_cast<std::size_t>(urgency)];
 }
 
+Entry untried(Entry entry) {
+  entry.retries = 0;
+  entry.last_attempt.reset();
+  entry.next_retry_at.reset();
+  entry.error.reset();
+  return entry;
+}
+
 std::string shortened(const std::string& error) {
   constexpr std::size_t kMost = 1'000;
   if (error.size() <= kMost) return error;

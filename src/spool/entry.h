@@ -78,6 +78,9 @@ constexpr auto fields_of(std::type_identity<DeadEntry>) {
               Field{"reason", &DeadEntry::reason, kRequired}};
 }
 
+// The same as if nobody had tried it.
+Entry untried(Entry entry);
+
 // What others say went wrong, as long as it should be.
 std::string shortened(const std::string& error);
 

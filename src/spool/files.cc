@@ -30,6 +30,8 @@ constexpr ErrorRow kErrors[] = {
     {ENOTDIR, ErrorCode::kInvalid},
 };
 
+File::Mark mark_in(const struct stat& found) { return {found.st_dev, found.st_ino, found.st_size}; }
+
 }  // namespace
 
 Error file_error(const std::string& path, int error) {
@@ -62,13 +64,13 @@ File::~File() {
 Result<File::Mark> File::mark() const {
   struct stat found {};
   if (::fstat(file_, &found) != 0) return tl::unexpected(file_error(path_, errno));
-  return Mark{found.st_dev, found.st_ino, found.st_size};
+  return mark_in(found);
 }
 
 Result<File::Mark> mark_of(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return tl::unexpected(file_error(path, errno));
-  return File::Mark{found.st_dev, found.st_ino, found.st_size};
+  return mark_in(found);
 }
 
 Status File::sync() const {

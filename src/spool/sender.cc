@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 
 #include "base/rest.h"
 #include "base/wall_clock.h"
@@ -37,25 +36,15 @@ constexpr Millis kBusyPause{1'000};
 Sender::Sender(Spool& spool, SendSettings settings, Listener listener)
     : spool_(spool), settings_(std::move(settings)), listener_(std::move(listener)) {}
 
-HttpClient::Answered Sender::call(HttpCall call, const std::stop_token& stop) {
-  if (stop.stop_requested()) {
-    return tl::unexpected(HttpFailure{FailureKind::kUnreachable, "nothing was sent"});
-  }
-  if (!settings_.token.empty()) {
-    call.headers.emplace_back("Authorization", "Bearer " + settings_.token);
-  }
-  const auto promise = std::make_shared<std::promise<HttpClient::Answered>>();
-  auto answered = promise->get_future();
-  const auto number = client_.start(std::move(call), [promise](HttpClient::Answered answer) {
-    promise->set_value(std::move(answer));
-  });
-  const std::stop_callback on_stop(stop, [this, number] { client_.cancel(number); });
-  return answered.get();
+std::vector<std::pair<std::string, std::string>> Sender::credentials() const {
+  if (settings_.token.empty()) return {};
+  return {{"Authorization", "Bearer " + settings_.token}};
 }
 
 Status Sender::check_health(const std::stop_token& stop) {
   const std::string url = settings_.url + "/healthz";
-  const auto answer = call({.url = url, .timeout = settings_.health_timeout}, stop);
+  const auto answer = client_.call(
+      {.url = url, .headers = credentials(), .timeout = settings_.health_timeout}, stop);
   if (!answer) {
     const bool is_url = answer.error().kind != FailureKind::kInvalid;
     return refuse(is_url ? ErrorCode::kUnavailable : ErrorCode::kInvalid,
@@ -118,7 +107,7 @@ Sender::Tried Sender::deliver(const Entry& entry, const std::stop_token& stop) {
   tried.attempt = 1 + std::max<std::int64_t>(entry.retries, entry.last_attempt ? 1 : 0);
   Millis pause = kFirstPause;
   for (int broken = 0;;) {
-    const auto answer = call(call_of(delivery, tried.attempt), stop);
+    const auto answer = client_.call(call_of(delivery, tried.attempt), stop);
     if (answer) {
       tried.verdict = verdict_of(*answer, wall_clock());
       return tried;
@@ -152,8 +141,10 @@ Verdict Sender::verdict_without_answer(const HttpFailure& failure) {
 }
 
 HttpCall Sender::call_of(const Delivery& delivery, std::int64_t attempt) const {
-  HttpCall call{.method = "POST", .url = delivery.url, .body = delivery.body};
-  call.headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", delivery.key}};
+  HttpCall call{
+      .method = "POST", .url = delivery.url, .headers = credentials(), .body = delivery.body};
+  call.headers.emplace_back("Content-Type", "application/json");
+  call.headers.emplace_back("Idempotency-Key", delivery.key);
   if (attempt > 1) call.headers.emplace_back("Retsu-Attempt", std::to_string(attempt));
   call.timeout = settings_.timeout;
   call.answer_limit = std::size_t{1} << 20;

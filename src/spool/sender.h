@@ -79,7 +79,7 @@ class Sender {
     bool gave_up = false;   // there was none, again and again
   };
 
-  HttpClient::Answered call(HttpCall call, const std::stop_token& stop);
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> credentials() const;
   Tried deliver(const Entry& entry, const std::stop_token& stop);
   static Verdict verdict_without_answer(const HttpFailure& failure);
   [[nodiscard]] HttpCall call_of(const Delivery& delivery, std::int64_t attempt) const;
