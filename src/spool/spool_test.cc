@@ -14,6 +14,7 @@
 
 #include "base/temporary_directory.h"
 #include "base/wall_clock.h"
+#include "spool/dead_letters.h"
 
 namespace retsu::spool {
 namespace {
@@ -523,6 +524,40 @@ TEST_F(SpoolTest, ABatchKeepsTheOrderWhenAnEntryIsTooLargeForIt) {
   const auto second = spool.begin(10, 1'000);
   ASSERT_THAT(second->entries, SizeIs(1)) << "one is always sent";
   EXPECT_EQ(second->entries[0].entry.id, "large");
+}
+
+TEST_F(SpoolTest, WhatIsBuriedWhileOthersArePutBackIsNotLost) {
+  constexpr int kEach = 100;
+  std::string text;
+  for (int i = 0; i < kEach; ++i) {
+    Entry each = entry(fmt::format("{:03}", i), Urgency::kNormal, wall_clock());
+    each.retries = 5;
+    text += line_of(each) + "\n";
+  }
+  write(path_, text);
+  std::atomic<bool> over = false;
+  std::thread redriver([&] {
+    Spool own(path_);
+    while (!over) ASSERT_TRUE(redrive_dead(own, [](const DeadEntry&) { return true; }));
+  });
+  Spool spool(path_);
+  for (int i = 0; i < kEach; ++i) ASSERT_TRUE(spool.fail(fmt::format("{:03}", i), "no"));
+  over = true;
+  redriver.join();
+  std::vector<std::string> found = ids();
+  for (const DeadEntry& each : dead()) found.push_back(each.entry.id);
+  std::ranges::sort(found);
+  EXPECT_THAT(found, SizeIs(kEach));
+  EXPECT_EQ(std::ranges::adjacent_find(found), found.end());
+}
+
+TEST_F(SpoolTest, WhoeverMayUseItMayLockIt) {
+  write(path_, "");
+  ASSERT_EQ(::chmod(path_.c_str(), 0660), 0);
+  ASSERT_TRUE(open().add(entry("a")));
+  struct stat found {};
+  ASSERT_EQ(::stat((path_ + ".lock").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0660U);
 }
 
 TEST_F(SpoolTest, TwoWritersAndAReaderLoseNothing) {
