@@ -66,23 +66,29 @@ function(retsu_link name)
 endfunction()
 
 # retsu_precompile(HEADER target...): these share the precompiled cmake/HEADER.h. Targets that do not exist, or compile
-# nothing, are passed over.
+# nothing, are passed over. The header is named without its folder, so that ccache finds it in any clone.
+# After AS owner LINKS library... OPTIONS flag...: another variant of it, with the flags that its users have.
 function(retsu_precompile header)
   if(NOT RETSU_PCH)
     return()
   endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "AS" "LINKS;OPTIONS")
   set(owner retsu_${header})
+  if(arg_AS)
+    set(owner ${arg_AS})
+  endif()
   if(NOT TARGET ${owner})
-    file(CONFIGURE OUTPUT ${header}.cc CONTENT "")
-    add_library(${owner} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${header}.cc)
-    target_link_libraries(${owner} PRIVATE retsu_external) # same flags as its users, or it is not reused
-    target_include_directories(${owner} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    target_precompile_headers(${owner} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header}.h)
+    file(CONFIGURE OUTPUT ${owner}.cc CONTENT "")
+    add_library(${owner} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${owner}.cc)
+    target_link_libraries(${owner} PRIVATE retsu_external ${arg_LINKS}) # same flags as its users, or it is not reused
+    target_compile_options(${owner} PRIVATE ${arg_OPTIONS})
+    target_include_directories(${owner} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/cmake)
+    target_precompile_headers(${owner} PRIVATE <${header}.h>)
     if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       target_compile_options(${owner} PRIVATE -Xclang -fno-pch-timestamp) # for ccache
     endif()
   endif()
-  foreach(target IN LISTS ARGN)
+  foreach(target IN LISTS arg_UNPARSED_ARGUMENTS)
     if(TARGET ${target})
       get_target_property(type ${target} TYPE)
       if(NOT type STREQUAL "INTERFACE_LIBRARY")

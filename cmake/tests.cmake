@@ -1,14 +1,16 @@
 # Test executables. ctest names are PREFIX/Suite.Name, so `./dev test --filter '^engine/'` runs one folder.
 
 include(GoogleTest)
+set(RETSU_TEST_LIBRARIES GTest::gmock_main rapidcheck rapidcheck_gtest)
+set(RETSU_COMPUTING_TESTS "^test_(random|simulation)$") # optimised; the others are not
 
 # retsu_test(TARGET PREFIX p SOURCES ... LIBRARIES ...)
 function(retsu_test target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX" "SOURCES;LIBRARIES")
   add_executable(${target} ${arg_SOURCES})
-  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} GTest::gmock_main rapidcheck rapidcheck_gtest)
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} ${RETSU_TEST_LIBRARIES})
   # Most tests compute little themselves: building them fast matters more than running them fast.
-  if(NOT target MATCHES "^test_(random|simulation)$")
+  if(NOT target MATCHES "${RETSU_COMPUTING_TESTS}")
     target_compile_options(${target} PRIVATE -O0)
   endif()
   gtest_discover_tests(
@@ -56,8 +58,10 @@ function(retsu_tests)
     endif()
     retsu_test(test_${dir} PREFIX ${dir} SOURCES ${sources_${dir}} LIBRARIES ${libraries})
     target_include_directories(test_${dir} PRIVATE ${root})
-    if(RETSU_PCH)
-      target_precompile_headers(test_${dir} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/test_pch.h)
+    if(test_${dir} MATCHES "${RETSU_COMPUTING_TESTS}")
+      retsu_precompile(test_pch test_${dir} AS computing_test_pch LINKS ${RETSU_TEST_LIBRARIES})
+    else()
+      retsu_precompile(test_pch test_${dir} LINKS ${RETSU_TEST_LIBRARIES} OPTIONS -O0)
     endif()
   endforeach()
 endfunction()
