@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -17,6 +18,20 @@
 namespace retsu {
 namespace json_detail {
 
+// How a member stands in a query, where there are only texts: as JSON writes it, as a string
+// without quotes, or not at all.
+enum class Plain : std::uint8_t { kNot, kBare, kText };
+template <class Member>
+constexpr Plain plain_of(std::type_identity<Member>) {
+  if (std::is_arithmetic_v<Member>) return Plain::kBare;
+  const bool is_text = std::is_same_v<Member, std::string> || std::is_same_v<Member, TimePoint>;
+  return is_text || HasNames<Member> ? Plain::kText : Plain::kNot;
+}
+template <class Member>
+constexpr Plain plain_of(std::type_identity<std::optional<Member>>) {
+  return plain_of(std::type_identity<Member>{});
+}
+
 // What can be done with a member of some type.
 struct MemberType {
   bool (*read)(JsonReader& in, void* member);
@@ -24,6 +39,8 @@ struct MemberType {
   bool (*blank)(const void* member);
   void (*assign)(void* member, const void* from);
   bool takes_null;  // as a value
+  Plain plain;
+  bool is_bool;
 };
 
 template <class Member>
@@ -34,7 +51,9 @@ inline constexpr MemberType kMemberType = {
     [](void* member, const void* from) {
       *static_cast<Member*>(member) = *static_cast<const Member*>(from);
     },
-    std::is_same_v<Member, Json>};
+    std::is_same_v<Member, Json>,
+    plain_of(std::type_identity<Member>{}),
+    std::is_same_v<Member, bool> || std::is_same_v<Member, std::optional<bool>>};
 
 struct Row {
   std::string_view name;

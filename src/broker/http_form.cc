@@ -13,6 +13,7 @@ namespace retsu {
 namespace {
 
 using json_detail::kMemberType;
+using json_detail::Plain;
 using json_detail::Row;
 using json_detail::Table;
 
@@ -41,19 +42,6 @@ const Row* find(const Table& table, std::string_view name) {
   return row == table.rows.end() ? nullptr : &*row;
 }
 
-bool is_written_bare(const Row& row) {
-  return row.type == &kMemberType<std::int64_t> || row.type == &kMemberType<bool> ||
-         row.type == &kMemberType<std::optional<std::int64_t>>;
-}
-
-bool is_text(const Row& row) {
-  static constexpr const json_detail::MemberType* kText[] = {
-      &kMemberType<std::string>, &kMemberType<std::optional<State>>,
-      &kMemberType<std::optional<TimePoint>>, &kMemberType<DeadGroupBy>,
-      &kMemberType<std::optional<Outcome>>};
-  return std::ranges::find(kText, row.type) != std::end(kText);
-}
-
 // `"name":value`, members of an object in the making.
 void add(std::string& members, std::string_view name, std::string_view json) {
   if (!members.empty()) members += ',';
@@ -69,13 +57,13 @@ std::string quoted(std::string_view text) {
 }
 
 Result<std::string> as_json(const Row& row, std::string_view text) {
-  if (!is_written_bare(row)) {
+  if (row.type->plain == Plain::kText) {
     if (!is_utf8(text)) {
       return refuse(ErrorCode::kInvalid, fmt::format("{}: is not valid UTF-8", row.name));
     }
     return quoted(text);
   }
-  const bool is_word = row.type == &kMemberType<bool>;
+  const bool is_word = row.type->is_bool;
   const bool fits = is_word ? text == "true" || text == "false"
                             : !text.empty() && text.size() <= 20 &&
                                   text.find_first_not_of("0123456789", text[0] == '-') ==
@@ -93,11 +81,10 @@ Error unknown(std::string_view name, const Operation& operation) {
 }
 
 // What path and query say, as members of the command's JSON.
-Result<std::string> members_of(const Operation& operation, const PathFields& path,
-                               std::string_view query) {
+Result<std::string> members_of(const Operation& operation, const Table& table,
+                               const PathFields& path, std::string_view query) {
   const auto parameters = query_parameters(query);
   if (!parameters) return refuse(ErrorCode::kInvalid, "the query has a % without two digits");
-  const Table& table = table_of(operation);
   const Table* const filter = has_filter(table) && operation.body_limit == kNoBody
                                   ? &json_detail::table_of<Filter>()
                                   : nullptr;
@@ -116,7 +103,7 @@ Result<std::string> members_of(const Operation& operation, const PathFields& pat
   for (const auto& [name, text] : *parameters) {
     const Row* row = find(table, name);
     const Row* const of_filter = filter != nullptr ? find(*filter, name) : nullptr;
-    if (row != nullptr && !is_text(*row) && !is_written_bare(*row)) row = nullptr;
+    if (row != nullptr && row->type->plain == Plain::kNot) row = nullptr;
     if (row == nullptr && of_filter == nullptr) return tl::unexpected(unknown(name, operation));
     Status added =
         row != nullptr ? add_field(members, *row, text) : add_field(filtered, *of_filter, text);
@@ -167,29 +154,41 @@ std::vector<std::string_view> path_names(std::string_view path) {
   return names;
 }
 
-Result<Command> command_from_http(const Operation& operation, const PathFields& path,
-                                  std::string_view query, std::string_view body) {
+Result<std::string> json_from_http(const Operation& operation, const Table& table,
+                                   const PathFields& path, std::string_view query,
+                                   std::string_view body) {
   if (operation.body_limit == kNoBody && !body.empty()) {
     return refuse(ErrorCode::kInvalid,
                   fmt::format("{} {} takes no body", operation.method, operation.path));
   }
-  auto members = members_of(operation, path, query);
+  auto members = members_of(operation, table, path, query);
   if (!members) return tl::unexpected(std::move(members.error()));
-  if (operation.name == "push") return read_push(*std::move(members), body);
-  if (find(table_of(operation), kWholeBody) != nullptr) {
-    if (auto checked = check_json(body); !checked) {
-      return tl::unexpected(to_error(std::move(checked.error())));
-    }
-    add(*members, kWholeBody, body);
-    return command_from_json(operation.name, "{" + *members + "}");
+  if (find(table, kWholeBody) == nullptr) return merged(*members, body.empty() ? "{}" : body);
+  if (auto checked = check_json(body); !checked) {
+    return tl::unexpected(to_error(std::move(checked.error())));
   }
-  if (body.empty()) body = "{}";
-  return command_from_json(operation.name, merged(*members, body));
+  add(*members, kWholeBody, body);
+  return "{" + *members + "}";
+}
+
+Result<Command> command_from_http(const Operation& operation, const PathFields& path,
+                                  std::string_view query, std::string_view body) {
+  const Table& table = table_of(operation);
+  if (operation.name == "push") {
+    auto members = members_of(operation, table, path, query);
+    if (!members) return tl::unexpected(std::move(members.error()));
+    return read_push(*std::move(members), body);
+  }
+  const auto json = json_from_http(operation, table, path, query, body);
+  if (!json) return tl::unexpected(json.error());
+  return command_from_json(operation.name, *json);
 }
 
 HttpForm to_http(const Command& command) {
-  const Operation& operation = operation_of(command);
-  const std::string json = to_json(command);
+  return json_to_http(operation_of(command), to_json(command));
+}
+
+HttpForm json_to_http(const Operation& operation, const std::string& json) {
   const bool has_body = operation.body_limit != kNoBody;
   std::map<std::string_view, std::string, std::less<>> path;
   for (const std::string_view name : path_names(operation.path)) path[name];

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
+#include "apps/library/library.h"
 #include "base/json.h"
 #include "broker/embedded/embedded_broker.h"
 #include "cli/commands.h"
@@ -22,6 +24,7 @@ struct Options {
   std::string config;
   std::string listen;
   std::string store;
+  std::string data;
   std::string clock = "system";
   std::string tls_certificate;
   std::string tls_key;
@@ -36,6 +39,7 @@ Result<server::Config> config_of(const Options& options) {
   if (!config) return config;
   if (!options.listen.empty()) config->listen = options.listen;
   if (!options.store.empty()) config->store = options.store;
+  if (!options.data.empty()) config->data = options.data;
   if (options.tls_certificate.empty() != options.tls_key.empty()) {
     return refuse(ErrorCode::kInvalid, "--tls-cert and --tls-key belong together");
   }
@@ -144,10 +148,13 @@ Result<int> serve(Session& session, const Options& options) {
   if (is_manual) of_store.clock = nullptr;
   auto broker = EmbeddedBroker::open(config->store, std::move(of_store));
   if (!broker) return tl::unexpected(unreachable(std::move(broker.error())));
-  TimePoint time = EngineBroker::system_clock()();
+  std::atomic<TimePoint> time = EngineBroker::system_clock()();
   if (is_manual) {
     (*broker)->set_clock(time);
-    settings->move_clock = [&](Millis by) { (*broker)->set_clock(time += by); };
+    settings->move_clock = [&](Millis by) {
+      time = time.load() + by;
+      (*broker)->set_clock(time);
+    };
   }
   if (auto set = set_policies(**broker, *config); !set) return tl::unexpected(set.error());
   auto tokens = server::Tokens::open(tokens_file(config->store));
@@ -155,6 +162,12 @@ Result<int> serve(Session& session, const Options& options) {
   settings->tokens = &*tokens;
   settings->commits = &(*broker)->figures().commits;
   settings->log = &log;
+  auto library =
+      library::Library::open(config->data.empty() ? config->store : config->data, **broker,
+                             is_manual ? EngineBroker::Clock([&time] { return time.load(); })
+                                       : EngineBroker::system_clock());
+  if (!library) return tl::unexpected(library.error());
+  settings->applications = {library->get()};
   auto server = server::Server::start(**broker, *std::move(settings));
   if (!server) return tl::unexpected(server.error());
 
@@ -185,6 +198,8 @@ Action add_serve(CLI::App& app) {
       "RETSU_LISTEN");
   add("--store", options->store, "The queue's directory: ./retsu-data unless said", "DIR",
       "RETSU_STORE");
+  add("--data", options->data, "Where applications keep their files: with the queue unless said",
+      "DIR", "RETSU_DATA");
   add("--tls-cert", options->tls_certificate, "A certificate with its chain, as PEM", "FILE",
       "RETSU_TLS_CERT");
   add("--tls-key", options->tls_key, "Its private key, as PEM", "FILE", "RETSU_TLS_KEY");

@@ -58,6 +58,7 @@ constexpr auto fields_of(std::type_identity<LogConfig>) {
 struct Config {
   std::string listen = "127.0.0.1:7380";
   std::string store = "./retsu-data";
+  std::string data;  // of the applications; empty: with the store
   std::optional<TlsConfig> tls;
   HttpConfig http;
   Limits limits;
@@ -67,9 +68,10 @@ struct Config {
 };
 constexpr auto fields_of(std::type_identity<Config>) {
   return List{Field{"listen", &Config::listen}, Field{"store", &Config::store},
-              Field{"tls", &Config::tls},       Field{"http", &Config::http},
-              Field{"limits", &Config::limits}, Field{"queues", &Config::queues},
-              Field{"alerts", &Config::alerts}, Field{"log", &Config::log}};
+              Field{"data", &Config::data},     Field{"tls", &Config::tls},
+              Field{"http", &Config::http},     Field{"limits", &Config::limits},
+              Field{"queues", &Config::queues}, Field{"alerts", &Config::alerts},
+              Field{"log", &Config::log}};
 }
 
 // Everything is checked, down to the policies of the queues. Refused with `invalid` or

@@ -22,6 +22,7 @@ struct HttpRequest {
   std::string key_age;
   std::string attempt;
   std::string last_event_id;
+  std::string fetch_site;
   std::string body;
   bool keep_alive = true;
   bool expects_continue = false;  // sends the body only when it is asked for
@@ -58,6 +59,7 @@ inline constexpr KeptHeader kKeptHeaders[] = {
     {"Retsu-Key-Age", &HttpRequest::key_age, true},
     {"Retsu-Attempt", &HttpRequest::attempt, true},
     {"Last-Event-ID", &HttpRequest::last_event_id},
+    {"Sec-Fetch-Site", &HttpRequest::fetch_site, true},
 };
 
 struct HttpResponse {

@@ -166,7 +166,8 @@ void add_operations(Router& router, const Doors& doors) {
                 .path = operation.path,
                 .scope = operation.scope,
                 .body_limit = operation.body_limit,
-                .serve = OperationDoor(operation, doors, is_push ? in_use : nullptr)};
+                .serve = OperationDoor(operation, doors, is_push ? in_use : nullptr),
+                .changes = operation.changes};
     if (is_push) {
       route.read_body = [doors, in_use](const auto& exchange) {
         return read_ndjson(exchange, doors, *in_use);

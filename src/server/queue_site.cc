@@ -26,6 +26,16 @@ Status check_origin(const HttpRequest& request) {
   return refuse(ErrorCode::kForbidden, "pages of other sites may not ask this server");
 }
 
+// A GET that changes something is no link for other sites' pages, and has no HEAD.
+Status check_change(const HttpRequest& request) {
+  if (request.method == "HEAD") {
+    return refuse(ErrorCode::kInvalid, "this changes something, so it has no HEAD");
+  }
+  const std::string& site = request.fetch_site;
+  if (site.empty() || site == "same-origin" || site == "none") return {};
+  return refuse(ErrorCode::kForbidden, "pages of other sites may not ask this server");
+}
+
 // Nor may one whose name was made to lead here. Names that only this machine gives are fine.
 Status check_host(const HttpRequest& request) {
   const std::string_view name = without_port(request.host);
@@ -50,6 +60,9 @@ Result<std::size_t> QueueSite::admit(const std::shared_ptr<Exchange>& exchange) 
   if (!match) return tl::unexpected(std::move(match.error()));
   exchange->route = match->route;
   exchange->path_fields = std::move(match->fields);
+  if (match->route->changes) {
+    if (auto fine = check_change(request); !fine) return tl::unexpected(std::move(fine.error()));
+  }
   if (auto fine = authorize(*exchange); !fine) return tl::unexpected(std::move(fine.error()));
   if (!match->route->read_body) return match->route->body_limit;
   auto reader = match->route->read_body(exchange);

@@ -22,6 +22,7 @@ struct Route {
   // For bodies that are read while they come: answers one, or none if this body is not such a one.
   std::function<Result<std::shared_ptr<BodyReader>>(const std::shared_ptr<Exchange>&)> read_body =
       nullptr;
+  bool changes = false;  // something, whatever the method says
 };
 
 class Router {

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/file_limit.h"
+#include "server/applications.h"
 #include "server/clock_door.h"
 #include "server/events.h"
 #include "server/health.h"
@@ -57,6 +58,11 @@ class Server::Body {
     ticks_.push_back(add_events(site_.router(), broker, loop_,
                                 [this](const Caller& caller) { return site_.knows(caller); }));
     add_health(site_.router(), doors);
+    for (Application* const each : settings_.applications) {
+      auto& thread = *applications_.emplace_back(std::make_unique<ApplicationThread>(*each));
+      thread.add_to(site_.router(), doors);
+      ticks_.push_back([&thread] { thread.tick(); });
+    }
     if (settings_.move_clock) add_clock(site_.router(), loop_, settings_.move_clock);
     add_openapi(site_.router());
   }
@@ -66,6 +72,7 @@ class Server::Body {
     if (thread_.joinable()) thread_.join();
     loop_->finish_long();
     for (const auto& connection : std::exchange(connections_, {})) connection->close();
+    for (const auto& each : applications_) each->finish();
   }
 
   Status listen() {
@@ -199,6 +206,7 @@ class Server::Body {
   Audit audit_;
   TaskTimes times_;
   QueueSite site_;
+  std::vector<std::unique_ptr<ApplicationThread>> applications_;
   std::vector<std::function<void()>> ticks_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};
   tcp::acceptor acceptor_{loop_->context()};

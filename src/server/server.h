@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
+#include "broker/application.h"
 #include "broker/broker.h"
 #include "server/alerts.h"
 #include "server/connection.h"
@@ -26,6 +28,7 @@ struct ServerSettings {
   const Histogram* commits = nullptr;  // of the store, for /metrics; outlives the server
   Log* log = nullptr;                  // outlives the server; none: nothing is told
   bool log_requests = false;
+  std::vector<Application*> applications = {};  // served beside the queue; outlive the server
   // Stops the queue's clock at the beginning, and moves it. Opens POST /v1/clock.
   std::function<void(Millis by)> move_clock;
 };

@@ -1,0 +1,272 @@
+#include "apps/library/hardcover_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/patience.h"
+
+namespace retsu::library {
+namespace {
+
+constexpr std::int64_t kRelayRows = 1'000;
+constexpr int kRelayRounds = 10;               // for somebody who waits
+constexpr std::int64_t kQueueAtOnce = 10'000;  // books in one transaction
+
+// Claims last until they are settled, released or reset, as the seed has it.
+QueuePolicy book_policy() {
+  QueuePolicy policy;
+  policy.lease_ms = 0;
+  policy.timeout_ms = 0;
+  policy.retry.base_ms = kMinute;
+  policy.retry.max_ms = kHour;
+  return policy;
+}
+
+Error not_held(const std::string& book_id) {
+  return {ErrorCode::kStaleClaim, fmt::format("this claim does not hold book {}", book_id)};
+}
+
+Shelf::Ids ids_in(const SettleBook& one) {
+  return {one.hardcover_id, one.hardcover_slug, one.edition, one.authors};
+}
+
+}  // namespace
+
+bool is_id(const std::string& text) {
+  const auto fits = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  };
+  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
+}
+
+Status HardcoverQueue::make_queue(const char* name, const QueuePolicy& policy) {
+  const auto found = call(broker_, GetQueue{name}, apps::with_patience());
+  if (found) return {};
+  if (found.error().code != ErrorCode::kNotFound) return tl::unexpected(found.error());
+  const auto made = call(broker_, PutQueue{name, policy}, apps::with_patience());
+  if (!made) return tl::unexpected(made.error());
+  if (name != std::string_view(kBookQueue)) return {};
+  // A queue that is new knows of no book, whatever an older one knew.
+  return database_.write([&]() -> Status {
+    database_.run("UPDATE books SET task = NULL WHERE task IS NOT NULL");
+    database_.run("DELETE FROM outbox");
+    return {};
+  });
+}
+
+Status HardcoverQueue::prepare() {
+  if (auto made = make_queue(kApiQueue, api_policy({})); !made) return made;
+  if (auto made = make_queue(kBookQueue, book_policy()); !made) return made;
+  const auto queued = queue_all(
+      "SELECT number, id FROM books INDEXED BY books_not_queued WHERE hardcover_id IS NULL"
+      " AND task IS NULL AND reason IS NULL AND created_at <= ?1 ORDER BY number LIMIT ?2",
+      kLatestTime);
+  if (!queued) return tl::unexpected(queued.error());
+  return {};
+}
+
+Result<std::int64_t> HardcoverQueue::queue_all(std::string_view which, TimePoint before) {
+  for (std::int64_t sum = 0;;) {
+    std::vector<BookRow> rows;
+    auto queued = database_.write([&]() -> Status {
+      {
+        apps::Rows found = database_.query(which, before, kQueueAtOnce);
+        while (found.next()) rows.push_back({.number = found.integer(0), .id = found.text(1)});
+      }
+      for (const BookRow& row : rows) outbox_.push(row);
+      return {};
+    });
+    if (!queued) return tl::unexpected(std::move(queued.error()));
+    relay();
+    sum += std::ssize(rows);
+    if (rows.empty()) return sum;
+  }
+}
+
+void HardcoverQueue::relay() {
+  for (int round = 0; round < kRelayRounds; ++round) {
+    const auto told = outbox_.relay(kRelayRows, clock_());
+    if (!told || told->rows < kRelayRows) return;
+  }
+}
+
+Result<MissingBooks> HardcoverQueue::claim(const ClaimMissing& asked) {
+  if (asked.limit < 1 || asked.limit > kBatch) {
+    return refuse(ErrorCode::kInvalid, fmt::format("limit: must be from 1 to {}", kBatch));
+  }
+  if (!asked.processing_id.empty() && !is_id(asked.processing_id)) {
+    return refuse(ErrorCode::kInvalid,
+                  "processingId: must be 1 to 64 letters, digits and hyphens, such as a UUID");
+  }
+  if (auto left = leave_previous(asked); !left) return tl::unexpected(std::move(left.error()));
+  relay();
+  MissingBooks answer;
+  // Books that need no id any more may fill a whole claim; then there is another one.
+  for (bool is_first = true; answer.books.empty(); is_first = false) {
+    answer.processing_id =
+        is_first && !asked.processing_id.empty() ? asked.processing_id : ids_.next(clock_());
+    const auto claimed = call(broker_,
+                              Claim{.queues = {kBookQueue},
+                                    .max = asked.limit,
+                                    .lease_ms = 0,
+                                    .worker = asked.client,
+                                    .claim_id = claim_of(answer.processing_id)},
+                              apps::with_patience());
+    if (!claimed) return tl::unexpected(claimed.error());
+    answer.remaining_unclaimed = claimed->remaining + outbox_.unsent_pushes();
+    if (claimed->tasks.empty()) break;
+    auto books = books_of(*claimed);
+    if (!books) return tl::unexpected(std::move(books.error()));
+    answer.books = *std::move(books);
+  }
+  return answer;
+}
+
+// An id that is none, or nobody's, is no error.
+Status HardcoverQueue::leave_previous(const ClaimMissing& asked) {
+  if (!is_id(asked.previous_processing_id)) return {};
+  if (asked.unfinished == Unfinished::kRelease) {
+    const auto released =
+        call(broker_, ReleaseClaim{claim_of(asked.previous_processing_id)}, apps::with_patience());
+    if (!released) return tl::unexpected(released.error());
+    return {};
+  }
+  return database_.write([&]() -> Status {
+    outbox_.drop(asked.previous_processing_id);
+    return {};
+  });
+}
+
+Result<std::vector<MissingBook>> HardcoverQueue::books_of(const ClaimReply& claimed) {
+  std::vector<MissingBook> books;
+  Settle needless{.claim_id = claimed.claim_id};
+  const auto found = database_.read([&] {
+    for (const ClaimedTask& task : claimed.tasks) {
+      const auto name = task_name(task.id);
+      const auto row = name ? shelf_.find(name->book_id) : std::nullopt;
+      if (row && !row->has_id && row->task == name->row) {
+        books.push_back(shelf_.read_missing(*row));
+        continue;
+      }
+      SettleOne& one = needless.results.emplace_back();
+      one.id = task.id;
+      if (row) continue;
+      one.outcome = Outcome::kFail;
+      one.error = "there is no such book in the library";
+      one.retryable = false;
+    }
+    return true;
+  });
+  if (!found) {
+    // Nobody would know of the claim.
+    (void)call(broker_, ReleaseClaim{claimed.claim_id}, apps::with_patience());
+    return tl::unexpected(found.error());
+  }
+  if (needless.results.empty()) return books;
+  const auto settled = call(broker_, std::move(needless), apps::with_patience());
+  if (!settled) return tl::unexpected(settled.error());
+  return books;
+}
+
+// The book, if this claim holds it; or held it until it was dropped, and now there is an id after
+// all.
+Result<BookRow> HardcoverQueue::held_book(const SettleBook& one, const std::string& claim_id) {
+  Status fits;
+  const auto row = database_.read([&] {
+    auto found = shelf_.find(one.book_id);
+    if (found && one.outcome == Verdict::kMatched) fits = shelf_.check_ids(*found, ids_in(one));
+    return found;
+  });
+  if (!row) return tl::unexpected(row.error());
+  if (!*row) return refuse(ErrorCode::kNotFound, fmt::format("there is no book {}", one.book_id));
+  if (!fits) return tl::unexpected(fits.error());
+  if (!(*row)->last_task) return tl::unexpected(not_held(one.book_id));
+  const auto task =
+      call(broker_, GetTask{.id = task_of(one.book_id, *(*row)->last_task)}, apps::with_patience());
+  if (!task) {
+    return task.error().code == ErrorCode::kNotFound ? tl::unexpected(not_held(one.book_id))
+                                                     : tl::unexpected(task.error());
+  }
+  const bool is_repeat = task->state == State::kFinished || task->state == State::kFailed ||
+                         task->state == State::kScheduled;
+  if (task->claim_id != claim_id || !(task->state == State::kStarted || is_repeat)) {
+    return tl::unexpected(not_held(one.book_id));
+  }
+  return **row;
+}
+
+Result<SettledBooks> HardcoverQueue::settle(const SettleBooks& asked) {
+  const std::string claim_id = claim_of(asked.processing_id);
+  SettledBooks answer;
+  std::vector<Settling> settling;
+  for (const SettleBook& one : asked.results) {
+    SettledBook& told = answer.results.emplace_back();
+    told.book_id = one.book_id;
+    auto row = held_book(one, claim_id);
+    if (row) {
+      settling.push_back({one, *std::move(row), answer.results.size() - 1});
+    } else if (row.error().code == ErrorCode::kStaleClaim ||
+               row.error().code == ErrorCode::kNotFound) {
+      told.error = std::move(row.error());
+    } else {
+      return tl::unexpected(std::move(row.error()));
+    }
+  }
+  if (settling.empty()) return answer;
+  // First here, then in the queue: a crash in between repeats something, and loses nothing.
+  auto kept = database_.write([&]() -> Status {
+    for (const Settling& each : settling) keep(each);
+    return {};
+  });
+  if (!kept) return tl::unexpected(std::move(kept.error()));
+  Settle settle{.claim_id = claim_id};
+  for (const Settling& each : settling) settle.results.push_back(settle_of(each));
+  const auto settled = call(broker_, std::move(settle), apps::with_patience());
+  if (!settled) return tl::unexpected(settled.error());
+  auto left = database_.write([&]() -> Status {
+    for (std::size_t i = 0; i < settling.size(); ++i) {
+      const Settled& task = settled->results[i];
+      SettledBook& told = answer.results[settling[i].place];
+      // A match is kept, whatever the queue says of the task.
+      told.ok = task.ok || settling[i].one.outcome == Verdict::kMatched;
+      if (!told.ok) told.error = task.error;
+      if (task.state != State::kFailed) continue;
+      database_.run("UPDATE books SET task = NULL WHERE number = ?", settling[i].row.number);
+    }
+    return {};
+  });
+  if (!left) return tl::unexpected(std::move(left.error()));
+  relay();
+  return answer;
+}
+
+void HardcoverQueue::keep(const Settling& settling) {
+  const auto& [one, row, place] = settling;
+  if (one.outcome == Verdict::kMatched) {
+    shelf_.set_ids(row, ids_in(one), clock_());
+  } else if (one.outcome == Verdict::kRelease || !row.task) {
+    return;  // nothing new, or settled before
+  } else {
+    shelf_.note_attempt(row, one.reason, clock_());
+  }
+  if (one.outcome != Verdict::kFailed) outbox_.cancel(row);
+}
+
+SettleOne HardcoverQueue::settle_of(const Settling& settling) {
+  const auto& [one, row, place] = settling;
+  SettleOne task;
+  task.id = task_of(row.id, *row.last_task);
+  if (one.outcome == Verdict::kFailed) {
+    task.outcome = Outcome::kFail;
+    task.error = one.reason;
+    task.retryable = one.retryable;
+  } else if (one.outcome == Verdict::kRelease) {
+    task.outcome = Outcome::kRelease;
+  } else {
+    task.result = fmt::format(R"({{"matched":{}}})", one.outcome == Verdict::kMatched);
+  }
+  return task;
+}
+
+}  // namespace retsu::library

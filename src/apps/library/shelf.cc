@@ -1,0 +1,280 @@
+#include "apps/library/shelf.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/isbn.h"
+
+namespace retsu::library {
+namespace {
+
+MaybeNumber number_of(const MaybeText& isbn13) {
+  if (!isbn13) return std::nullopt;
+  const auto read = isbn13_from(*isbn13);
+  return read ? MaybeNumber(static_cast<std::int64_t>(*read)) : std::nullopt;
+}
+
+MaybeText text_of(const MaybeNumber& isbn13) {
+  return isbn13 ? MaybeText(isbn13_text(static_cast<std::uint64_t>(*isbn13))) : std::nullopt;
+}
+
+Error taken(const std::string& isbn13, const std::string& by) {
+  return {ErrorCode::kConflict, fmt::format("isbn13: {} is an edition of book {}", isbn13, by),
+          fmt::format(R"({{"bookId":"{}"}})", by)};
+}
+
+}  // namespace
+
+std::optional<BookRow> Shelf::find(const std::string& id) {
+  apps::Rows rows = database_.query(
+      "SELECT number, id, hardcover_id IS NOT NULL, task, last_task FROM books WHERE id = ?", id);
+  if (!rows.next()) return std::nullopt;
+  return BookRow{rows.integer(0), rows.text(1), rows.integer(2) != 0, rows.maybe<std::int64_t>(3),
+                 rows.maybe<std::int64_t>(4)};
+}
+
+std::optional<BookRow> Shelf::find_by_isbn(std::int64_t isbn13) {
+  std::string id;
+  {
+    apps::Rows rows = database_.query(
+        "SELECT books.id FROM editions JOIN books ON books.number = editions.book"
+        " WHERE isbn13 = ?",
+        isbn13);
+    if (!rows.next()) return std::nullopt;
+    id = rows.text(0);
+  }
+  return find(id);
+}
+
+std::vector<Author> Shelf::authors_of(std::int64_t number) {
+  std::vector<Author> authors;
+  apps::Rows rows = database_.query(
+      "SELECT id, name, hardcover_id, hardcover_slug, open_library_id, good_reads_id"
+      " FROM book_authors JOIN authors ON authors.number = author WHERE book = ? ORDER BY place",
+      number);
+  while (rows.next()) {
+    authors.push_back({rows.text(0), rows.text(1), rows.maybe<std::int64_t>(2),
+                       rows.maybe<std::string>(3), rows.maybe<std::string>(4),
+                       rows.maybe<std::string>(5)});
+  }
+  return authors;
+}
+
+std::vector<Edition> Shelf::editions_of(std::int64_t number) {
+  std::vector<Edition> editions;
+  apps::Rows rows = database_.query(
+      "SELECT id, isbn13, publisher, publication_date, binding, hardcover_id FROM editions"
+      " WHERE book = ? ORDER BY number",
+      number);
+  while (rows.next()) {
+    editions.push_back({rows.text(0), text_of(rows.maybe<std::int64_t>(1)),
+                        rows.maybe<std::string>(2), rows.maybe<std::string>(3),
+                        rows.maybe<std::string>(4), rows.maybe<std::int64_t>(5)});
+  }
+  return editions;
+}
+
+Book Shelf::read(const BookRow& row) {
+  Book book;
+  book.id = row.id;
+  book.author_details = authors_of(row.number);
+  book.editions = editions_of(row.number);
+  apps::Rows rows = database_.query(
+      "SELECT title, long_title, synopsis, open_library_id, good_reads_id, hardcover_id,"
+      " hardcover_slug, created_at, updated_at, task, attempts, reason, checked_at"
+      " FROM books WHERE number = ?",
+      row.number);
+  if (!rows.next()) return book;
+  BookFields& fields = book.fields;
+  fields.title = rows.text(0);
+  fields.long_title = rows.maybe<std::string>(1);
+  fields.synopsis = rows.maybe<std::string>(2);
+  fields.open_library_id = rows.maybe<std::string>(3);
+  fields.good_reads_id = rows.maybe<std::string>(4);
+  fields.hardcover_id = rows.maybe<std::int64_t>(5);
+  fields.hardcover_slug = rows.maybe<std::string>(6);
+  book.created_at = rows.time(7);
+  book.updated_at = rows.time(8);
+  book.search = {!rows.is_null(9), rows.integer(10), rows.maybe<std::string>(11),
+                 rows.maybe<TimePoint>(12)};
+  if (!book.editions.empty()) {
+    const Edition& first = book.editions.front();
+    fields.isbn13 = first.isbn13;
+    fields.publisher = first.publisher;
+    fields.publication_date = first.publication_date;
+    fields.binding = first.binding;
+  }
+  for (const Author& author : book.author_details) fields.authors.names.push_back(author.name);
+  return book;
+}
+
+MissingBook Shelf::read_missing(const BookRow& row) {
+  MissingBook missing{.book_id = row.id, .authors = authors_of(row.number)};
+  // An edition with an ISBN can be looked up by it.
+  apps::Rows rows = database_.query(
+      "SELECT title, books.hardcover_id, hardcover_slug, open_library_id, good_reads_id,"
+      " editions.id, isbn13 FROM books LEFT JOIN editions ON book = books.number"
+      " WHERE books.number = ? ORDER BY isbn13 IS NULL, editions.number LIMIT 1",
+      row.number);
+  if (!rows.next()) return missing;
+  missing.title = rows.text(0);
+  missing.book_hardcover_id = rows.maybe<std::int64_t>(1);
+  missing.book_hardcover_slug = rows.maybe<std::string>(2);
+  missing.book_open_library_id = rows.maybe<std::string>(3);
+  missing.book_good_reads_id = rows.maybe<std::string>(4);
+  missing.edition_id = rows.text(5);
+  missing.isbn13 = text_of(rows.maybe<std::int64_t>(6));
+  return missing;
+}
+
+BookPage Shelf::list(const ListBooks& asked) {
+  std::int64_t after = 0;
+  std::from_chars(asked.cursor.data(), asked.cursor.data() + asked.cursor.size(), after);
+  const MaybeNumber isbn = number_of(asked.isbn13.empty() ? MaybeText() : asked.isbn13);
+  std::vector<BookRow> found;
+  {
+    apps::Rows rows = database_.query(
+        "SELECT number, id FROM books WHERE number > ?1"
+        " AND (?2 IS NULL OR (hardcover_id IS NULL) = ?2)"
+        " AND (?3 IS NULL OR (hardcover_id IS NULL AND task IS NULL AND reason IS NOT NULL) = ?3)"
+        " AND (?4 IS NULL OR number IN (SELECT book FROM editions WHERE isbn13 = ?4))"
+        " ORDER BY number LIMIT ?5",
+        after, asked.missing, asked.unmatched, isbn, asked.limit + 1);
+    while (rows.next()) found.push_back({.number = rows.integer(0), .id = rows.text(1)});
+  }
+  BookPage page;
+  if (std::ssize(found) > asked.limit) {
+    found.pop_back();
+    page.next_cursor = std::to_string(found.back().number);
+  }
+  for (const BookRow& row : found) page.books.push_back(read(row));
+  return page;
+}
+
+BookRow Shelf::add(const BookFields& fields, TimePoint now) {
+  const std::string id = ids_.next(now);
+  database_.run(
+      "INSERT INTO books(id, title, long_title, synopsis, open_library_id, good_reads_id,"
+      " hardcover_id, hardcover_slug, created_at, updated_at) VALUES(?,?,?,?,?,?,?,?,?,?)",
+      id, fields.title, fields.long_title, fields.synopsis, fields.open_library_id,
+      fields.good_reads_id, fields.hardcover_id, fields.hardcover_slug, now, now);
+  const BookRow row{
+      .number = database_.last_number(), .id = id, .has_id = fields.hardcover_id.has_value()};
+  insert_edition(row.number, fields, now);
+  set_authors(row.number, fields.authors, now);
+  return row;
+}
+
+void Shelf::insert_edition(std::int64_t book, const BookFields& fields, TimePoint now) {
+  database_.run(
+      "INSERT INTO editions(id, book, isbn13, publisher, publication_date, binding)"
+      " VALUES(?,?,?,?,?,?)",
+      ids_.next(now), book, number_of(fields.isbn13), fields.publisher, fields.publication_date,
+      fields.binding);
+}
+
+void Shelf::set_authors(std::int64_t number, const AuthorNames& authors, TimePoint now) {
+  std::int64_t place = 0;
+  for (const std::string& name : authors.names) {
+    database_.run("INSERT INTO authors(id, name) VALUES(?,?) ON CONFLICT(name) DO NOTHING",
+                  ids_.next(now), name);
+    database_.run(
+        "INSERT INTO book_authors(book, place, author)"
+        " VALUES(?, ?, (SELECT number FROM authors WHERE name = ?))",
+        number, ++place, name);
+  }
+}
+
+Status Shelf::change(const BookRow& row, const BookFields& fields, TimePoint now) {
+  const MaybeNumber isbn = number_of(fields.isbn13);
+  if (isbn) {
+    const auto holder = find_by_isbn(*isbn);
+    if (holder && holder->number != row.number) {
+      return tl::unexpected(taken(*fields.isbn13, holder->id));
+    }
+  }
+  database_.run(
+      "UPDATE books SET title = ?, long_title = ?, synopsis = ?, open_library_id = ?,"
+      " good_reads_id = ?, hardcover_id = ?, hardcover_slug = ?, updated_at = ? WHERE number = ?",
+      fields.title, fields.long_title, fields.synopsis, fields.open_library_id,
+      fields.good_reads_id, fields.hardcover_id, fields.hardcover_slug, now, row.number);
+  // Another edition of the same book may have had it.
+  database_.run(
+      "UPDATE editions SET isbn13 = NULL WHERE book = ?1 AND isbn13 = ?2 AND number <>"
+      " (SELECT min(number) FROM editions WHERE book = ?1)",
+      row.number, isbn);
+  database_.run(
+      "UPDATE editions SET isbn13 = ?2, publisher = ?3, publication_date = ?4, binding = ?5"
+      " WHERE number = (SELECT min(number) FROM editions WHERE book = ?1)",
+      row.number, isbn, fields.publisher, fields.publication_date, fields.binding);
+  database_.run("DELETE FROM book_authors WHERE book = ?", row.number);
+  set_authors(row.number, fields.authors, now);
+  return {};
+}
+
+Status Shelf::add_edition(const BookRow& row, const BookFields& edition, TimePoint now) {
+  if (const auto holder = find_by_isbn(number_of(edition.isbn13).value_or(0))) {
+    return tl::unexpected(taken(*edition.isbn13, holder->id));
+  }
+  insert_edition(row.number, edition, now);
+  return {};
+}
+
+void Shelf::remove(const BookRow& row) {
+  database_.run("DELETE FROM books WHERE number = ?", row.number);
+}
+
+Status Shelf::check_ids(const BookRow& row, const Ids& ids) {
+  const auto none = [&](std::string_view what) {
+    return refuse(ErrorCode::kNotFound, fmt::format("book {} has no such {}", row.id, what));
+  };
+  if (ids.edition) {
+    apps::Rows rows = database_.query("SELECT 1 FROM editions WHERE id = ? AND book = ?",
+                                      ids.edition->id, row.number);
+    if (!rows.next()) return none("edition");
+  }
+  for (const HardcoverIds& author : ids.authors) {
+    apps::Rows rows = database_.query(
+        "SELECT 1 FROM authors JOIN book_authors ON author = number WHERE id = ? AND book = ?",
+        author.id, row.number);
+    if (!rows.next()) return none("author");
+  }
+  return {};
+}
+
+void Shelf::set_ids(const BookRow& row, const Ids& ids, TimePoint now) {
+  if (ids.book) {
+    database_.run(
+        "UPDATE books SET hardcover_id = ?, hardcover_slug = ?, updated_at = ?, reason = NULL"
+        " WHERE number = ?",
+        ids.book, ids.slug, now, row.number);
+  }
+  if (ids.edition) {
+    database_.run("UPDATE editions SET hardcover_id = ? WHERE id = ?", ids.edition->hardcover_id,
+                  ids.edition->id);
+  }
+  for (const HardcoverIds& author : ids.authors) {
+    database_.run("UPDATE authors SET hardcover_id = ?, hardcover_slug = ? WHERE id = ?",
+                  author.hardcover_id, author.hardcover_slug, author.id);
+  }
+}
+
+void Shelf::note_attempt(const BookRow& row, const std::string& reason, TimePoint now) {
+  database_.run(
+      "UPDATE books SET attempts = attempts + 1, reason = ?, checked_at = ? WHERE number = ?",
+      reason, now, row.number);
+}
+
+Shelf::Counts Shelf::count() {
+  const auto one = [&](std::string_view sql) {
+    apps::Rows rows = database_.query(sql);
+    return rows.next() ? rows.integer(0) : 0;
+  };
+  return {one("SELECT count(*) FROM books"),
+          one("SELECT count(*) FROM books INDEXED BY books_with_id WHERE hardcover_id IS NOT NULL"),
+          one("SELECT count(*) FROM books INDEXED BY books_not_queued"
+              " WHERE hardcover_id IS NULL AND task IS NULL")};
+}
+
+}  // namespace retsu::library

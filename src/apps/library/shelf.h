@@ -1,0 +1,75 @@
+// Books, editions and authors in their tables.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/database.h"
+#include "apps/library/book.h"
+#include "apps/library/operations.h"
+#include "base/uuid.h"
+
+namespace retsu::library {
+
+// What the queue has to know of a book.
+struct BookRow {
+  std::int64_t number = 0;
+  std::string id;
+  bool has_id = false;  // of Hardcover
+  MaybeNumber task;     // while it is in the queue
+  MaybeNumber last_task;
+};
+
+// Failures stick to the database, see there: what is answered then means nothing. What changes
+// something is called inside a transaction.
+class Shelf {
+ public:
+  explicit Shelf(apps::Database& database) : database_(database) {}
+
+  std::optional<BookRow> find(const std::string& id);
+  std::optional<BookRow> find_by_isbn(std::int64_t isbn13);
+  Book read(const BookRow& row);
+  MissingBook read_missing(const BookRow& row);
+  BookPage list(const ListBooks& asked);  // isbn13 in its one form
+
+  // Fields are normalized.
+  BookRow add(const BookFields& fields, TimePoint now);
+  // Refused: another book has the ISBN.
+  Status change(const BookRow& row, const BookFields& fields, TimePoint now);
+  Status add_edition(const BookRow& row, const BookFields& edition, TimePoint now);
+  void remove(const BookRow& row);
+
+  // What Hardcover calls it. `check_ids` refuses an edition or an author that is none of the
+  // book's.
+  struct Ids {
+    MaybeNumber book;
+    MaybeText slug;
+    std::optional<HardcoverIds> edition;
+    std::vector<HardcoverIds> authors;
+  };
+  Status check_ids(const BookRow& row, const Ids& ids);
+  void set_ids(const BookRow& row, const Ids& ids, TimePoint now);
+
+  // A search that ended without an id.
+  void note_attempt(const BookRow& row, const std::string& reason, TimePoint now);
+
+  struct Counts {
+    std::int64_t books = 0;
+    std::int64_t with_id = 0;
+    std::int64_t not_queued = 0;  // of those without
+  };
+  Counts count();
+
+ private:
+  std::vector<Author> authors_of(std::int64_t number);
+  std::vector<Edition> editions_of(std::int64_t number);
+  void set_authors(std::int64_t number, const AuthorNames& authors, TimePoint now);
+  void insert_edition(std::int64_t book, const BookFields& fields, TimePoint now);
+
+  apps::Database& database_;
+  UuidSource ids_;
+};
+
+}  // namespace retsu::library
