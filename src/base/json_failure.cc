@@ -5,22 +5,16 @@
 
 #include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 
 namespace retsu {
 namespace {
 
 constexpr std::size_t kQuotedBytes = 40;
 
-std::string clipped(std::string_view text) {
-  if (text.size() <= kQuotedBytes) return std::string(text);
-  std::size_t size = kQuotedBytes;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  return std::string(text.substr(0, size)) + "…";
-}
-
 std::string quoted(std::string_view text) {
   std::string out;
-  JsonWriter(out).string(clipped(text));
+  JsonWriter(out).string(clipped(text, kQuotedBytes));
   return out;
 }
 
@@ -77,7 +71,7 @@ bool JsonReader::fail_type(std::string_view expected) {
   const Kind found = kind();
   const std::string got = found == Kind::kObject  ? "an object"
                           : found == Kind::kArray ? "an array"
-                                                  : clipped(skip().text);
+                                                  : clipped(skip().text, kQuotedBytes);
   return fail("expected " + std::string(expected) + ", got " + got);
 }
 
@@ -104,7 +98,7 @@ bool JsonReader::under_key(std::string_view key) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-';
   });
-  std::string path = plain ? clipped(key) : quoted(key);
+  std::string path = plain ? clipped(key, kQuotedBytes) : quoted(key);
   if (!path_.empty() && path_.front() != '[') path += '.';
   path_.insert(0, path);
   return false;

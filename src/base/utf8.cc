@@ -27,4 +27,10 @@ std::string as_utf8(std::string_view bytes) {
   return text;
 }
 
+std::string clipped(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
+  return std::string(text.substr(0, bytes)) + "…";
+}
+
 }  // namespace retsu

@@ -1,5 +1,7 @@
 #include "spool/entry.h"
 
+#include "base/utf8.h"
+
 namespace retsu::spool {
 namespace {
 
@@ -81,10 +83,7 @@ Entry untried(Entry entry) {
 
 std::string shortened(const std::string& error) {
   constexpr std::size_t kMost = 1'000;
-  if (error.size() <= kMost) return error;
-  std::size_t end = kMost;
-  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xC0) == 0x80) --end;
-  return error.substr(0, end) + "…";
+  return clipped(error, kMost);
 }
 
 tl::expected<Entry, std::string> parse_entry(std::string_view line) { return parse<Entry>(line); }
