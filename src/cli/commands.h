@@ -18,7 +18,17 @@ class Session;
 // What a command does once the command line has been read. Answers the exit status.
 using Action = std::function<Result<int>(Session&)>;
 
-enum class Group : std::uint8_t { kServe, kWork, kSpool, kLook, kRepair, kPace, kKeep, kProgram };
+enum class Group : std::uint8_t {
+  kServe,
+  kWork,
+  kSpool,
+  kLook,
+  kRepair,
+  kPace,
+  kKeep,
+  kLibrary,
+  kProgram
+};
 constexpr auto names_of(std::type_identity<Group>) {
   using enum Group;
   return std::to_array<Named<Group>>({{"Serve", kServe},
@@ -28,6 +38,7 @@ constexpr auto names_of(std::type_identity<Group>) {
                                       {"Repair", kRepair},
                                       {"Pace", kPace},
                                       {"Keep safe", kKeep},
+                                      {"Library", kLibrary},
                                       {"The program", kProgram}});
 }
 
@@ -95,6 +106,18 @@ Action add_restore(CLI::App& app);
 Action add_verify(CLI::App& app);
 Action add_export(CLI::App& app);
 Action add_import(CLI::App& app);
+Action add_library_import(CLI::App& app);
+Action add_library_export(CLI::App& app);
+Action add_library_add(CLI::App& app);
+Action add_library_set(CLI::App& app);
+Action add_library_show(CLI::App& app);
+Action add_library_list(CLI::App& app);
+Action add_library_rm(CLI::App& app);
+Action add_library_status(CLI::App& app);
+Action add_library_update(CLI::App& app);
+Action add_library_reset(CLI::App& app);
+Action add_library_cleanup(CLI::App& app);
+Action add_library_requeue(CLI::App& app);
 Action add_bench(CLI::App& app);
 Action add_completion(CLI::App& app);
 Action add_help(CLI::App& app);

@@ -56,6 +56,31 @@ Result<std::string> read_whole(const std::string& file) {
   return text;
 }
 
+Status read_pieces(const std::string& file,
+                   const std::function<Status(std::string_view piece, std::int64_t done,
+                                              std::int64_t whole)>& take) {
+  const int opened = open_file(file);
+  if (opened < 0) return unreadable(file, errno);
+  struct stat about {};
+  const bool is_known = ::fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
+  const std::int64_t whole = is_known ? about.st_size : 0;
+  Status status;
+  std::string piece;
+  for (std::int64_t done = 0; status;) {
+    piece.clear();
+    const ssize_t read = read_piece(opened, piece);
+    if (read == 0) break;
+    if (read < 0) {
+      status = unreadable(file, errno);
+      break;
+    }
+    done += read;
+    status = take(piece, done, whole);
+  }
+  ::close(opened);
+  return status;
+}
+
 Result<LineReader> LineReader::open(const std::string& file) {
   const int opened = open_file(file);
   if (opened < 0) return unreadable(file, errno);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,11 @@
 namespace retsu::cli {
 
 Result<std::string> read_whole(const std::string& file);  // 64 MiB at most
+
+// Piece by piece, in constant memory. `whole`: the bytes of the file; 0: nobody knows.
+Status read_pieces(const std::string& file,
+                   const std::function<Status(std::string_view piece, std::int64_t done,
+                                              std::int64_t whole)>& take);
 
 // Line by line, in constant memory.
 class LineReader {

@@ -89,7 +89,8 @@ Result<std::unique_ptr<Broker>> Session::open_directory(const std::string& direc
   return open_url(*url);
 }
 
-std::unique_ptr<Broker> Session::open_url(const std::string& url) const {
+std::unique_ptr<Broker> Session::open_url(const std::string& url) {
+  server_ = url;
   RemoteSettings settings{.url = url, .token = token()};
   if (tries_once_) settings.retry.max_attempts = 1;
   settings.on_retry = [&screen = screen_](const Error& error, Millis pause) {

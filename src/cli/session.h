@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -42,6 +43,9 @@ class Session {
   // The queue, opened at the first call. A directory that a server holds is reached through that.
   Result<Broker*> broker(Missing missing = Missing::kRefuse);
 
+  // The server that `broker` asks; none: the queue is open here.
+  [[nodiscard]] const std::optional<std::string>& server() const { return server_; }
+
   template <class Op>
   Result<typename Op::Reply> ask(Op op, Missing missing = Missing::kRefuse) {
     const auto opened = broker(missing);
@@ -52,11 +56,12 @@ class Session {
  private:
   Result<std::unique_ptr<Broker>> open_directory(const std::string& directory, Missing missing);
 
-  [[nodiscard]] std::unique_ptr<Broker> open_url(const std::string& url) const;
+  [[nodiscard]] std::unique_ptr<Broker> open_url(const std::string& url);
 
   const Globals globals_;
   Screen& screen_;
   bool tries_once_ = false;
+  std::optional<std::string> server_;
   std::unique_ptr<Broker> broker_;
 };
 

@@ -138,11 +138,8 @@ Result<BookRow> Library::find(const std::string& id) {
 }
 
 Created Library::create(const BookFields& fields) {
-  if (fields.isbn13) {
-    const auto isbn = static_cast<std::int64_t>(isbn13_from(*fields.isbn13).value_or(0));
-    if (const auto there = shelf_.find_by_isbn(isbn)) {
-      return {.id = there->id, .created = false, .queued = there->task.has_value()};
-    }
+  if (const auto there = shelf_.find_same(fields)) {
+    return {.id = there->id, .created = false, .queued = there->task.has_value()};
   }
   const BookRow row = shelf_.add(fields, clock_());
   if (!row.has_id) queue_.outbox().push(row);

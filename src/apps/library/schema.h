@@ -25,11 +25,13 @@ CREATE TABLE books(
   hardcover_slug TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
+  name_hash INTEGER,  -- of title and authors, if it came without an ISBN
   task INTEGER,       -- the row of the outbox that queued it; null: it is not in the queue
   last_task INTEGER,  -- the same, also when it has left
   attempts INTEGER NOT NULL DEFAULT 0,
   reason TEXT,        -- why there is no id after the last one
   checked_at INTEGER) STRICT;
+CREATE INDEX books_by_name ON books(name_hash) WHERE name_hash IS NOT NULL;
 CREATE INDEX books_not_queued ON books(number) WHERE hardcover_id IS NULL AND task IS NULL;
 CREATE INDEX books_queued ON books(number) WHERE task IS NOT NULL;
 CREATE INDEX books_to_clean ON books(number) WHERE hardcover_id IS NOT NULL AND task IS NOT NULL;

@@ -1,6 +1,7 @@
 #include "apps/library/shelf.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <charconv>
 
@@ -24,6 +25,12 @@ Error taken(const std::string& isbn13, const std::string& by) {
           fmt::format(R"({{"bookId":"{}"}})", by)};
 }
 
+std::int64_t name_hash(const BookFields& fields) {
+  std::string text = fields.title;
+  for (const std::string& author : fields.authors.names) text += '\n' + author;
+  return static_cast<std::int64_t>(XXH3_64bits(text.data(), text.size()));
+}
+
 }  // namespace
 
 std::optional<BookRow> Shelf::find(const std::string& id) {
@@ -45,6 +52,22 @@ std::optional<BookRow> Shelf::find_by_isbn(std::int64_t isbn13) {
     id = rows.text(0);
   }
   return find(id);
+}
+
+std::optional<BookRow> Shelf::find_same(const BookFields& fields) {
+  if (const auto isbn = number_of(fields.isbn13)) return find_by_isbn(*isbn);
+  std::vector<std::string> ids;
+  {
+    apps::Rows rows =
+        database_.query("SELECT id FROM books WHERE name_hash = ?", name_hash(fields));
+    while (rows.next()) ids.push_back(rows.text(0));
+  }
+  for (const std::string& id : ids) {
+    const auto row = find(id);
+    const BookFields there = row ? read(*row).fields : BookFields();
+    if (!there.isbn13 && there.title == fields.title && there.authors == fields.authors) return row;
+  }
+  return std::nullopt;
 }
 
 std::vector<Author> Shelf::authors_of(std::int64_t number) {
@@ -156,9 +179,11 @@ BookRow Shelf::add(const BookFields& fields, TimePoint now) {
   const std::string id = ids_.next(now);
   database_.run(
       "INSERT INTO books(id, title, long_title, synopsis, open_library_id, good_reads_id,"
-      " hardcover_id, hardcover_slug, created_at, updated_at) VALUES(?,?,?,?,?,?,?,?,?,?)",
+      " hardcover_id, hardcover_slug, created_at, updated_at, name_hash)"
+      " VALUES(?,?,?,?,?,?,?,?,?,?,?)",
       id, fields.title, fields.long_title, fields.synopsis, fields.open_library_id,
-      fields.good_reads_id, fields.hardcover_id, fields.hardcover_slug, now, now);
+      fields.good_reads_id, fields.hardcover_id, fields.hardcover_slug, now, now,
+      fields.isbn13 ? MaybeNumber() : MaybeNumber(name_hash(fields)));
   const BookRow row{
       .number = database_.last_number(), .id = id, .has_id = fields.hardcover_id.has_value()};
   insert_edition(row.number, fields, now);

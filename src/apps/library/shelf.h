@@ -30,6 +30,9 @@ class Shelf {
 
   std::optional<BookRow> find(const std::string& id);
   std::optional<BookRow> find_by_isbn(std::int64_t isbn13);
+  // The same book: of the same ISBN or, if it has none, another one without that has the same title
+  // and authors.
+  std::optional<BookRow> find_same(const BookFields& fields);
   Book read(const BookRow& row);
   MissingBook read_missing(const BookRow& row);
   BookPage list(const ListBooks& asked);  // isbn13 in its one form
