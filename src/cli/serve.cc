@@ -162,12 +162,11 @@ Result<int> serve(Session& session, const Options& options) {
   settings->tokens = &*tokens;
   settings->commits = &(*broker)->figures().commits;
   settings->log = &log;
-  auto library =
-      library::Library::open(config->data.empty() ? config->store : config->data, **broker,
-                             is_manual ? EngineBroker::Clock([&time] { return time.load(); })
-                                       : EngineBroker::system_clock());
-  if (!library) return tl::unexpected(library.error());
-  settings->applications = {library->get()};
+  library::LazyLibrary library(config->data.empty() ? config->store : config->data, **broker,
+                               is_manual ? EngineBroker::Clock([&time] { return time.load(); })
+                                         : EngineBroker::system_clock());
+  if (auto opened = library.open_if_there(); !opened) return tl::unexpected(opened.error());
+  settings->applications = {&library};
   auto server = server::Server::start(**broker, *std::move(settings));
   if (!server) return tl::unexpected(server.error());
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "apps/library/schema.h"
 #include "base/isbn.h"
@@ -272,6 +273,24 @@ Result<SettledBooks> Library::answer(const SettleBooks& asked) {
     return refuse(ErrorCode::kStaleClaim, "there is no such claim");
   }
   return queue_.settle(asked);
+}
+
+Status LazyLibrary::open_if_there() {
+  return std::filesystem::exists(directory_ + kFile) ? open() : Status();
+}
+
+Status LazyLibrary::open() {
+  auto opened = Library::open(directory_, broker_, clock_);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  library_ = *std::move(opened);
+  return {};
+}
+
+Result<AppResponse> LazyLibrary::serve(const Operation& operation, const AppRequest& request) {
+  if (!library_) {
+    if (auto opened = open(); !opened) return tl::unexpected(std::move(opened.error()));
+  }
+  return library_->serve(operation, request);
 }
 
 }  // namespace retsu::library

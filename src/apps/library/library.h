@@ -61,4 +61,30 @@ class Library final : public Application {
   HardcoverQueue queue_;
 };
 
+// A library that is made when somebody first asks for it: a server whose users have no books has no
+// file and no queues for them.
+class LazyLibrary final : public Application {
+ public:
+  LazyLibrary(std::string directory, Broker& broker, HardcoverQueue::Clock clock)
+      : directory_(std::move(directory)), broker_(broker), clock_(std::move(clock)) {}
+
+  Status open_if_there();
+
+  [[nodiscard]] std::span<const Operation> operations() const override {
+    return kLibraryOperations;
+  }
+  Result<AppResponse> serve(const Operation& operation, const AppRequest& request) override;
+  void tick() override {
+    if (library_) library_->tick();
+  }
+
+ private:
+  Status open();
+
+  const std::string directory_;
+  Broker& broker_;
+  const HardcoverQueue::Clock clock_;
+  std::unique_ptr<Library> library_;
+};
+
 }  // namespace retsu::library
