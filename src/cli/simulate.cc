@@ -11,6 +11,8 @@
 namespace retsu::cli {
 namespace {
 
+constexpr Millis kMostLatency = std::chrono::minutes(10);
+
 struct Options {
   std::optional<std::uint16_t> hardcover;  // a port
   std::string token;
@@ -35,6 +37,10 @@ Result<Running> start_hardcover(const Options& options) {
   if (!options.latency.empty()) {
     const auto latency = read_duration("--latency", options.latency);
     if (!latency) return tl::unexpected(latency.error());
+    if (*latency > kMostLatency) {
+      return refuse(ErrorCode::kInvalid,
+                    "--latency: at most " + format_duration(kMostLatency) + " is possible");
+    }
     settings.latency = *latency;
   }
   auto started = simulators::HardcoverSimulator::start(std::move(settings));
@@ -106,7 +112,7 @@ Action add_simulate(CLI::App& app) {
   app.add_flag("--no-daily-limit", options->no_daily_limit,
                "Only the limit of a minute, not that of a day");
   app.add_option("--latency", options->latency, "How long every answer takes, such as 50ms")
-      ->type_name("TIME");
+      ->type_name("DURATION");
   app.add_option("--log", options->log, "Append each call to this file, a JSON object a line")
       ->type_name("FILE");
   return [options](Session& session) { return simulate(session, *options); };

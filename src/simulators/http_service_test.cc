@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <future>
 
@@ -11,7 +15,12 @@
 namespace retsu::simulators {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
 using Failure = HttpFailure::Kind;
 
 constexpr Millis kPatience{20'000};
@@ -33,6 +42,24 @@ HttpCall call_to(const HttpService& service, std::string_view target = "/") {
   return {.url = service.url(target), .timeout = kPatience};
 }
 
+// What comes back for these bytes on one connection, until the service closes it.
+std::string raw(const HttpService& service, std::string_view sent) {
+  const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(service.port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(file, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  (void)::send(file, sent.data(), sent.size(), MSG_NOSIGNAL);
+  std::string got;
+  std::array<char, 4096> piece;
+  for (ssize_t size = 0; (size = ::read(file, piece.data(), piece.size())) > 0;) {
+    got.append(piece.data(), static_cast<std::size_t>(size));
+  }
+  ::close(file);
+  return got;
+}
+
 TEST(HttpService, GivesTheRequestToItsHandlerAndSendsWhatItAnswers) {
   const auto service = serving(echo);
   HttpClient client;
@@ -46,6 +73,22 @@ TEST(HttpService, GivesTheRequestToItsHandlerAndSendsWhatItAnswers) {
   EXPECT_EQ(answer->header("x-method"), "POST");
   EXPECT_EQ(answer->header("x-told"), "列");
   EXPECT_EQ(answer->body, "/a?b=c body");
+}
+
+TEST(HttpService, KeepsAConnectionForTheNextRequestUntilItIsToldNotTo) {
+  const auto service = serving(echo);
+  const std::string got = raw(*service,
+                              "POST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none"
+                              "HEAD /2 HTTP/1.1\r\nHost: x\r\n\r\n"
+                              "GET /3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+                              "GET /4 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(got, AllOf(HasSubstr("Connection: keep-alive\r\n\r\n/1 oneHTTP/1.1 201 Created\r\n"),
+                         Not(HasSubstr("/2 ")), EndsWith("Connection: close\r\n\r\n/3 ")));
+}
+
+TEST(HttpService, RefusesWhatIsNotHttp) {
+  const auto service = serving(echo);
+  EXPECT_THAT(raw(*service, "nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400 Bad Request\r\n"));
 }
 
 TEST(HttpService, ManyClientsAreAnsweredAtOnceAlsoWhileOthersWait) {
@@ -118,19 +161,35 @@ TEST(HttpService, RefusesWhatIsTooLarge) {
   EXPECT_EQ(header->status, 431);
 }
 
+TEST(HttpService, ARefusalReachesAClientThatIsStillSending) {
+  const auto service = serving(echo, {.body_bytes = 100});
+  const std::string large(std::size_t{5'000'000}, 'x');
+  EXPECT_THAT(
+      raw(*service, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n" + large),
+      StartsWith("HTTP/1.1 413 "));
+}
+
 TEST(HttpService, AConnectionOverTheLimitWaitsUntilAnotherEnds) {
-  const auto service = serving(
-      [](const ServiceRequest& request) -> ServiceAnswer {
+  std::vector<std::string> asked;
+  auto service = serving(
+      [&](const ServiceRequest& request) -> ServiceAnswer {
+        asked.push_back(request.target);
         return {.body = "x", .cut = request.target == "/last" ? Cut::kInsideTheAnswer : Cut::kNot};
       },
       {.connections = 1});
   HttpClient first;
   HttpClient second;
-  ASSERT_TRUE(first.call(call_to(*service)));  // and its connection stays
+  ASSERT_TRUE(first.call(call_to(*service, "/first")));  // and its connection stays
   std::promise<bool> answered;
-  second.start(call_to(*service), [&](const auto& answer) { answered.set_value(bool(answer)); });
+  second.start(call_to(*service, "/second"),
+               [&](const auto& answer) { answered.set_value(bool(answer)); });
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(first.call(call_to(*service, "/again")));
   EXPECT_FALSE(first.call(call_to(*service, "/last")));
   EXPECT_TRUE(answered.get_future().get());
+  service.reset();
+  ASSERT_THAT(asked, SizeIs(53));
+  EXPECT_EQ(asked[51], "/last");
+  EXPECT_EQ(asked[52], "/second");
 }
 
 TEST(HttpService, SaysWhichPortIsTaken) {
