@@ -50,7 +50,8 @@ std::string raw(const HttpService& service, std::string_view sent) {
   address.sin_port = htons(service.port());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(::connect(file, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  (void)::send(file, sent.data(), sent.size(), MSG_NOSIGNAL);
+  EXPECT_EQ(::send(file, sent.data(), sent.size(), MSG_NOSIGNAL), static_cast<ssize_t>(sent.size()))
+      << "nobody takes it";
   std::string got;
   std::array<char, 4096> piece;
   for (ssize_t size = 0; (size = ::read(file, piece.data(), piece.size())) > 0;) {
