@@ -16,6 +16,8 @@ constexpr CommandRow kCommands[] = {
      "retsu token create --scope push --queue mail --user ann", add_token_create},
     {"token list", kServe, "List tokens", "retsu token list", add_token_list},
     {"token revoke", kServe, "Revoke a token", "retsu token revoke 5f2c9a0d41be", add_token_revoke},
+    {"simulate", kServe, "Stand in for services that others run, with their limits and faults",
+     "retsu simulate --hardcover 7390 --speed 300", add_simulate},
 
     {"push", kWork, "Put tasks into the queue",
      "retsu push --queue mail --user ann '{\"to\":\"bob\"}'\n"

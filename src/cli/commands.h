@@ -57,6 +57,7 @@ Action add_config_check(CLI::App& app);
 Action add_token_create(CLI::App& app);
 Action add_token_list(CLI::App& app);
 Action add_token_revoke(CLI::App& app);
+Action add_simulate(CLI::App& app);
 Action add_push(CLI::App& app);
 Action add_work(CLI::App& app);
 Action add_claim(CLI::App& app);
