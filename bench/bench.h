@@ -29,6 +29,7 @@ extern const Suite kReadersSuite;
 extern const Suite kStoreSuite;
 extern const Suite kHttpSuite;
 extern const Suite kSpoolSuite;
+extern const Suite kLibrarySuite;
 
 // Seconds that `work` takes.
 double seconds(const std::function<void()>& work);

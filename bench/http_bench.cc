@@ -21,6 +21,7 @@
 #include "bench.h"
 #include "broker/embedded/embedded_broker.h"
 #include "cli/lifecycles.h"
+#include "processes.h"
 
 // The server as a process of its own, asked over loopback, beside the embedded broker in this
 // process and nginx that answers a fixed 200.
@@ -28,59 +29,6 @@ namespace retsu::bench {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-
-// ------------------------------------------------------------------------------------- processes
-
-class Process {
- public:
-  explicit Process(const std::vector<std::string>& command) : pid_(::fork()) {
-    RETSU_CHECK(pid_ >= 0);
-    if (pid_ > 0) return;
-    const int nowhere = ::open("/dev/null", O_RDWR);
-    for (const int file : {0, 1, 2}) ::dup2(nowhere, file);
-    std::vector<char*> arguments;
-    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-  ~Process() {
-    ::kill(pid_, SIGTERM);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  [[nodiscard]] bool has_ended() const { return ::waitpid(pid_, nullptr, WNOHANG) != 0; }
-
- private:
-  const pid_t pid_;
-};
-
-std::string sibling(const std::string& name) {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
-}
-
-class ServerProcess {
- public:
-  ServerProcess()
-      : process_({sibling("retsu"), "serve", "--store", folder_.path() + "/store", "--listen",
-                  "127.0.0.1:0"}) {
-    const std::string note = folder_.path() + "/store/server";
-    std::string url;
-    while (url.empty()) {
-      RETSU_CHECK(!process_.has_ended());
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      std::ifstream(note) >> url;
-    }
-    port_ = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-  }
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-
- private:
-  const TemporaryDirectory folder_{"."};  // on the disk that is being measured
-  Process process_;
-  std::uint16_t port_ = 0;
-};
 
 // ---------------------------------------------------------------------------------------- client
 

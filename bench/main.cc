@@ -52,7 +52,7 @@ std::string count(std::int64_t number) {
 namespace {
 
 constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite, &kReadersSuite,
-                                    &kStoreSuite,  &kHttpSuite,   &kSpoolSuite};
+                                    &kStoreSuite,  &kHttpSuite,   &kSpoolSuite,    &kLibrarySuite};
 
 int usage() {
   fmt::print("usage: ./dev bench [SUITE…] [--tasks N] [--batch N]\n\n");
