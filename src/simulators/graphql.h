@@ -39,7 +39,7 @@ struct GraphqlValue {
   Kind kind = Kind::kNull;
   std::string text = {};  // of a string, without escapes; of a number or boolean, as it is written
   std::vector<GraphqlValue> list = {};
-  std::vector<GraphqlArgument> fields = {};  // in their order, each name once
+  std::vector<GraphqlArgument> fields;  // in their order, each name once
   GraphqlPlace place = {};
 };
 

@@ -41,7 +41,7 @@ class HardcoverTest : public testing::Test {
   }
   void pass(Millis time) { now_ms_ += time.count(); }
 
-  HttpClient::Answered post(std::string body, std::string token = "right") {
+  HttpClient::Answered post(std::string body, const std::string& token = "right") {
     return client_.call({.method = "POST",
                          .url = simulator_->url(),
                          .headers = {{"authorization", "Bearer " + token},

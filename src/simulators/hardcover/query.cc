@@ -107,10 +107,10 @@ class Planner {
 
   bool condition(const GraphqlArgument& field, const std::string& column);
 
-  template <std::optional<std::string> Asked::*member>
+  template <std::optional<std::string> Asked::*Member>
   bool set_text(const GraphqlValue& value) {
     if (value.kind != Kind::kString) return fail("expected a string");
-    search_.asked.*member = value.text;
+    search_.asked.*Member = value.text;
     return true;
   }
   bool set_format(const GraphqlValue& value) {

@@ -68,7 +68,7 @@ tl::expected<void, SelectionFault> check(const std::vector<GraphqlField>& select
 struct Node {
   struct Named;
   std::string_view type;
-  std::vector<Named> fields = {};
+  std::vector<Named> fields;
 };
 struct Node::Named {
   std::string_view name;
