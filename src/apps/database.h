@@ -83,11 +83,18 @@ class Database {
       return tl::unexpected(std::move(ended.error()));
     return result;
   }
-  // What reads found, or why they could not.
+  // What reads found, at one moment, or why they could not.
   template <class Call>
   auto read(Call call) -> Result<decltype(call())> {
+    // Outside a transaction each statement would lock the file by itself.
+    const bool is_first = !database_.in_transaction();
+    if (is_first) run("BEGIN");
     auto found = call();
-    if (auto failed = take_failure()) return tl::unexpected(*std::move(failed));
+    if (is_first) run("COMMIT");
+    if (auto failed = take_failure()) {
+      if (is_first && database_.in_transaction()) (void)database_.execute("ROLLBACK");
+      return tl::unexpected(*std::move(failed));
+    }
     return found;
   }
 

@@ -1,8 +1,8 @@
 // What administrators and the pace of the service ask of the queue of books.
 #include <fmt/format.h>
 
+#include "apps/ask.h"
 #include "apps/library/hardcover_queue.h"
-#include "apps/patience.h"
 
 namespace retsu::library {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "apps/patience.h"
+#include "apps/ask.h"
 
 namespace retsu::library {
 namespace {
@@ -25,6 +25,13 @@ QueuePolicy book_policy() {
 
 Error not_held(const std::string& book_id) {
   return {ErrorCode::kStaleClaim, fmt::format("this claim does not hold book {}", book_id)};
+}
+
+// By this claim, now or until it was settled; or dropped, and now there is an id after all.
+bool was_held(const Task& task, const std::string& claim_id) {
+  constexpr State kStates[] = {State::kStarted, State::kFinished, State::kFailed,
+                               State::kScheduled};
+  return task.claim_id == claim_id && std::ranges::find(kStates, task.state) != std::end(kStates);
 }
 
 Shelf::Ids ids_in(const SettleBook& one) {
@@ -169,48 +176,48 @@ Result<std::vector<MissingBook>> HardcoverQueue::books_of(const ClaimReply& clai
   return books;
 }
 
-// The book, if this claim holds it; or held it until it was dropped, and now there is an id after
-// all.
-Result<BookRow> HardcoverQueue::held_book(const SettleBook& one, const std::string& claim_id) {
-  Status fits;
-  const auto row = database_.read([&] {
-    auto found = shelf_.find(one.book_id);
-    if (found && one.outcome == Verdict::kMatched) fits = shelf_.check_ids(*found, ids_in(one));
-    return found;
-  });
-  if (!row) return tl::unexpected(row.error());
-  if (!*row) return refuse(ErrorCode::kNotFound, fmt::format("there is no book {}", one.book_id));
-  if (!fits) return tl::unexpected(fits.error());
-  if (!(*row)->last_task) return tl::unexpected(not_held(one.book_id));
-  const auto task =
-      call(broker_, GetTask{.id = task_of(one.book_id, *(*row)->last_task)}, apps::with_patience());
-  if (!task) {
-    return task.error().code == ErrorCode::kNotFound ? tl::unexpected(not_held(one.book_id))
-                                                     : tl::unexpected(task.error());
+Result<BookRow> HardcoverQueue::row_of_book(const SettleBook& one) {
+  auto row = shelf_.find(one.book_id);
+  if (!row) return refuse(ErrorCode::kNotFound, fmt::format("there is no book {}", one.book_id));
+  if (!row->last_task) return tl::unexpected(not_held(one.book_id));
+  if (one.outcome == Verdict::kMatched) {
+    if (auto fits = shelf_.check_ids(*row, ids_in(one)); !fits) {
+      return tl::unexpected(std::move(fits.error()));
+    }
   }
-  const bool is_repeat = task->state == State::kFinished || task->state == State::kFailed ||
-                         task->state == State::kScheduled;
-  if (task->claim_id != claim_id || !(task->state == State::kStarted || is_repeat)) {
-    return tl::unexpected(not_held(one.book_id));
-  }
-  return **row;
+  return *std::move(row);
 }
 
 Result<SettledBooks> HardcoverQueue::settle(const SettleBooks& asked) {
   const std::string claim_id = claim_of(asked.processing_id);
   SettledBooks answer;
+  std::vector<Settling> known;
+  const auto found = database_.read([&] {
+    for (const SettleBook& one : asked.results) {
+      SettledBook& told = answer.results.emplace_back();
+      told.book_id = one.book_id;
+      if (auto row = row_of_book(one)) {
+        known.push_back({one, *std::move(row), answer.results.size() - 1});
+      } else {
+        told.error = std::move(row.error());
+      }
+    }
+    return true;
+  });
+  if (!found) return tl::unexpected(found.error());
+  std::vector<GetTask> looks;
+  for (const Settling& each : known) {
+    looks.push_back({.id = task_of(each.row.id, *each.row.last_task)});
+  }
+  const auto tasks = apps::call_all(broker_, std::move(looks));
   std::vector<Settling> settling;
-  for (const SettleBook& one : asked.results) {
-    SettledBook& told = answer.results.emplace_back();
-    told.book_id = one.book_id;
-    auto row = held_book(one, claim_id);
-    if (row) {
-      settling.push_back({one, *std::move(row), answer.results.size() - 1});
-    } else if (row.error().code == ErrorCode::kStaleClaim ||
-               row.error().code == ErrorCode::kNotFound) {
-      told.error = std::move(row.error());
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const auto& task = tasks[i];
+    if (!task && task.error().code != ErrorCode::kNotFound) return tl::unexpected(task.error());
+    if (task && was_held(*task, claim_id)) {
+      settling.push_back(std::move(known[i]));
     } else {
-      return tl::unexpected(std::move(row.error()));
+      answer.results[known[i].place].error = not_held(known[i].row.id);
     }
   }
   if (settling.empty()) return answer;
@@ -224,19 +231,24 @@ Result<SettledBooks> HardcoverQueue::settle(const SettleBooks& asked) {
   for (const Settling& each : settling) settle.results.push_back(settle_of(each));
   const auto settled = call(broker_, std::move(settle), apps::with_patience());
   if (!settled) return tl::unexpected(settled.error());
-  auto left = database_.write([&]() -> Status {
-    for (std::size_t i = 0; i < settling.size(); ++i) {
-      const Settled& task = settled->results[i];
-      SettledBook& told = answer.results[settling[i].place];
-      // A match is kept, whatever the queue says of the task.
-      told.ok = task.ok || settling[i].one.outcome == Verdict::kMatched;
-      if (!told.ok) told.error = task.error;
-      if (task.state != State::kFailed) continue;
-      database_.run("UPDATE books SET task = NULL WHERE number = ?", settling[i].row.number);
-    }
-    return {};
-  });
-  if (!left) return tl::unexpected(std::move(left.error()));
+  std::vector<std::int64_t> dead;
+  for (std::size_t i = 0; i < settling.size(); ++i) {
+    const Settled& task = settled->results[i];
+    SettledBook& told = answer.results[settling[i].place];
+    // A match is kept, whatever the queue says of the task.
+    told.ok = task.ok || settling[i].one.outcome == Verdict::kMatched;
+    if (!told.ok) told.error = task.error;
+    if (task.state == State::kFailed) dead.push_back(settling[i].row.number);
+  }
+  if (!dead.empty()) {
+    auto left = database_.write([&]() -> Status {
+      for (const std::int64_t number : dead) {
+        database_.run("UPDATE books SET task = NULL WHERE number = ?", number);
+      }
+      return {};
+    });
+    if (!left) return tl::unexpected(std::move(left.error()));
+  }
   relay();
   return answer;
 }

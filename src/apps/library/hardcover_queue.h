@@ -55,7 +55,7 @@ class HardcoverQueue {
   Status make_queue(const char* name, const QueuePolicy& policy);
   Status leave_previous(const ClaimMissing& asked);
   Result<std::vector<MissingBook>> books_of(const ClaimReply& claimed);
-  Result<BookRow> held_book(const SettleBook& one, const std::string& claim_id);
+  Result<BookRow> row_of_book(const SettleBook& one);
   Result<std::int64_t> queue_all(std::string_view which, TimePoint before);
 
   apps::Database& database_;

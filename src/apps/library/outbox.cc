@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "apps/patience.h"
+#include "apps/ask.h"
 
 namespace retsu::library {
 namespace {
@@ -88,60 +88,62 @@ std::vector<Outbox::Row> Outbox::next(std::int64_t most) {
   return found;
 }
 
+// Rows of one kind that follow each other are told together.
 Result<Outbox::Told> Outbox::relay(std::int64_t most, TimePoint now) {
-  const auto rows = database_.read([&] { return next(most); });
-  if (!rows) return tl::unexpected(rows.error());
+  const auto found = database_.read([&] { return next(most); });
+  if (!found) return tl::unexpected(found.error());
+  const auto at_once = static_cast<std::size_t>(broker_.capabilities().limits.batch);
   Told told;
-  for (std::size_t i = 0; i < rows->size();) {
-    if ((*rows)[i].deed == "push") {
-      const auto pushed = push_all(*rows, i);
-      if (!pushed) return tl::unexpected(pushed.error());
-      i += static_cast<std::size_t>(*pushed);
-    } else {
-      const auto canceled = tell((*rows)[i], now);
-      if (!canceled) return tl::unexpected(canceled.error());
-      told.canceled += *canceled ? 1 : 0;
-      ++i;
+  for (std::span<const Row> rows(*found); !rows.empty();) {
+    const std::string& deed = rows.front().deed;
+    std::size_t count = 1;
+    while (count < rows.size() && count < at_once && rows[count].deed == deed && deed != "drop") {
+      ++count;
     }
-    told_ = (*rows)[i - 1].number;
-    told.rows = static_cast<std::int64_t>(i);
+    Status status;
+    if (deed == "push") {
+      status = push_all(rows.first(count));
+    } else if (deed == "drop") {
+      status = drop_books(rows.front().subject, now);
+    } else if (const auto canceled = cancel_all(rows.first(count))) {
+      told.canceled += *canceled;
+    } else {
+      status = tl::unexpected(canceled.error());
+    }
+    if (!status) return tl::unexpected(std::move(status.error()));
+    told_ = rows[count - 1].number;
+    told.rows += static_cast<std::int64_t>(count);
+    rows = rows.subspan(count);
   }
   return told;
 }
 
-// Those that follow each other, in one push. Answers how many.
-Result<std::int64_t> Outbox::push_all(const std::vector<Row>& rows, std::size_t from) {
-  const auto most = static_cast<std::size_t>(broker_.capabilities().limits.batch);
+Status Outbox::push_all(std::span<const Row> rows) {
   Push push;
-  for (std::size_t i = from; i < rows.size() && rows[i].deed == "push" && push.tasks.size() < most;
-       ++i) {
+  for (const Row& row : rows) {
     NewTask& task = push.tasks.emplace_back();
-    task.id = task_of(rows[i].subject, rows[i].number);
+    task.id = task_of(row.subject, row.number);
     task.queue = kBookQueue;
     task.user = kUser;
     task.type = kBookQueue;
-    task.payload = fmt::format(R"({{"bookId":"{}"}})", rows[i].subject);
+    task.payload = fmt::format(R"({{"bookId":"{}"}})", row.subject);
   }
-  const auto count = static_cast<std::int64_t>(push.tasks.size());
   if (auto pushed = call(broker_, std::move(push), apps::with_patience()); !pushed) {
     return tl::unexpected(std::move(pushed.error()));
   }
-  return count;
+  return {};
 }
 
-// Answers whether a task left the queue by it.
-Result<bool> Outbox::tell(const Row& row, TimePoint now) {
-  if (row.deed == "drop") {
-    if (auto dropped = drop_books(row.subject, now); !dropped) {
-      return tl::unexpected(std::move(dropped.error()));
-    }
-    return false;
+// Answers how many left the queue by it.
+Result<std::int64_t> Outbox::cancel_all(std::span<const Row> rows) {
+  std::vector<CancelTask> all;
+  for (const Row& row : rows) all.push_back({task_of(row.subject, row.target.value_or(0))});
+  std::int64_t count = 0;
+  for (const auto& canceled : apps::call_all(broker_, std::move(all))) {
+    if (!canceled && !is_over(canceled.error())) return tl::unexpected(canceled.error());
+    count += canceled ? 1 : 0;
   }
-  const auto canceled = call(broker_, CancelTask{task_of(row.subject, row.target.value_or(0))},
-                             apps::with_patience());
-  if (canceled) return true;
-  if (is_over(canceled.error())) return false;
-  return tl::unexpected(canceled.error());
+  return count;
 }
 
 // The queue answers the same if it is told again, so that no book is forgotten in between.

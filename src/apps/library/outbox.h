@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "apps/database.h"
@@ -54,8 +55,8 @@ class Outbox {
     MaybeNumber target;
   };
   std::vector<Row> next(std::int64_t most);
-  Result<std::int64_t> push_all(const std::vector<Row>& rows, std::size_t from);
-  Result<bool> tell(const Row& row, TimePoint now);
+  Status push_all(std::span<const Row> rows);
+  Result<std::int64_t> cancel_all(std::span<const Row> rows);
   Status drop_books(const std::string& processing_id, TimePoint now);
 
   apps::Database& database_;
