@@ -10,7 +10,8 @@ namespace {
 // Another process that reads or copies the file may be in the way for a moment.
 constexpr const char* kSettings =
     "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-    "PRAGMA wal_autocheckpoint = 8000; PRAGMA foreign_keys = ON; PRAGMA cache_size = -131072; PRAGMA temp_store = MEMORY;";
+    "PRAGMA wal_autocheckpoint = 8000; PRAGMA foreign_keys = ON; PRAGMA cache_size = -131072; "
+    "PRAGMA temp_store = MEMORY;";
 
 }  // namespace
 

@@ -67,7 +67,8 @@ std::string shown_progress(const UpdateProgress& progress) {
   return fmt::format(
       "{} done: {} matched, {} unmatched{}; {} left{}", progress.done(), progress.matched,
       progress.unmatched, progress.failed > 0 ? fmt::format(", {} failed", progress.failed) : "",
-      progress.left, progress.to_go ? fmt::format(", {} to go", rough(*progress.to_go)) : "");
+      progress.left,
+      progress.to_go && progress.left > 0 ? fmt::format(", {} to go", rough(*progress.to_go)) : "");
 }
 
 // On a terminal a line that changes, elsewhere one now and then.

@@ -102,6 +102,10 @@ TEST_F(DocsTest, TheSpoolIsAsItsPageShows) {
   expect_as_shown(commands_of(page_of("docs/spool.md")));
 }
 
+TEST_F(DocsTest, TheLibraryIsAsItsPageShows) {
+  expect_as_shown(commands_of(page_of("docs/library.md")));
+}
+
 // `POST /v1/tasks/{id}/cancel` of a command line.
 std::string asked_by(const std::string& command) {
   std::smatch found;
