@@ -160,7 +160,9 @@ constexpr CommandRow kCommands[] = {
     {"library status", kLibrary, "Count books: with an id, waiting, with clients, without a match",
      "retsu library status", add_library_status},
     {"library update", kLibrary, "Look up the Hardcover ids of books, beside other such clients",
-     "RETSU_HARDCOVER_KEY=TOKEN retsu library update", add_library_update},
+     "retsu library update\n"
+     "retsu library update --follow --name shelf-3",
+     add_library_update},
     {"library reset", kLibrary, "Let books wait again that clients claimed and did not finish",
      "retsu library reset --older-than 30m\n"
      "retsu library reset CLAIM",
