@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "broker/embedded/store_files.h"
+
 namespace retsu::apps {
 namespace {
 
@@ -26,16 +28,14 @@ bool Rows::next() {
 Result<std::unique_ptr<Database>> Database::open(const std::string& path, int application_id,
                                                  std::span<const std::string_view> versions) {
   const auto folder = std::filesystem::path(path).parent_path();
-  std::error_code failed;
-  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  if (auto made = embedded::make_directory(folder); !made) return tl::unexpected(made.error());
+  embedded::make_private_file(path);
   auto opened = sqlite::Database::open(
       path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX);
   if (!opened) {
     return refuse(ErrorCode::kUnavailable, fmt::format("{}: {}", path, opened.error().message));
   }
   auto made = std::unique_ptr<Database>(new Database(path, *std::move(opened)));
-  std::filesystem::permissions(
-      path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, failed);
   if (auto set = made->database_.execute(kSettings); !set) {
     return tl::unexpected(made->to_error(set.error()));
   }

@@ -13,11 +13,11 @@ namespace retsu::apps {
 inline constexpr std::string_view kKeyedAnswersTable =
     "CREATE TABLE idempotency_keys("
     "  caller TEXT NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL,"
-    "  status INTEGER NOT NULL, body TEXT NOT NULL, created_at INTEGER NOT NULL,"
+    "  status INTEGER NOT NULL, body TEXT NOT NULL, expires_at INTEGER NOT NULL,"
     "  PRIMARY KEY(caller, operation, key)) WITHOUT ROWID;"
-    "CREATE INDEX idempotency_keys_by_age ON idempotency_keys(created_at);";
+    "CREATE INDEX idempotency_keys_by_age ON idempotency_keys(expires_at);";
 
-// The answers that keys were given, for 72 hours.
+// The answers that keys were given, for 72 hours or as long as was asked for.
 class KeyedAnswers {
  public:
   explicit KeyedAnswers(Database& database) : database_(database) {}
@@ -31,6 +31,7 @@ class KeyedAnswers {
             TimePoint now);
   // Forgets those that are too old, some at a time.
   void sweep(TimePoint now);
+  bool has_old(TimePoint now);
 
  private:
   Database& database_;

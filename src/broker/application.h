@@ -16,6 +16,7 @@ struct AppRequest {
   std::string body = {};
   std::string caller = {};  // whose idempotency keys it uses
   std::optional<std::string> idempotency_key = {};
+  Millis key_age{72 * kHour};  // for how long it is remembered
 };
 
 struct AppResponse {

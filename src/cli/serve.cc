@@ -165,7 +165,12 @@ Result<int> serve(Session& session, const Options& options) {
   library::LazyLibrary library(config->data.empty() ? config->store : config->data, **broker,
                                is_manual ? EngineBroker::Clock([&time] { return time.load(); })
                                          : EngineBroker::system_clock());
-  if (auto opened = library.open_if_there(); !opened) return tl::unexpected(opened.error());
+  if (auto opened = library.open_if_there(); !opened) {
+    // The queue is served all the same; each request for a book tries again, and says what is
+    // wrong.
+    log.write(LogLevel::kError, "the library cannot be opened",
+              {{"error", opened.error().message}});
+  }
   settings->applications = {&library};
   auto server = server::Server::start(**broker, *std::move(settings));
   if (!server) return tl::unexpected(server.error());

@@ -32,6 +32,7 @@ class ApplicationThread::Door {
                                                 .body = std::exchange(exchange->request.body, {}),
                                                 .caller = exchange->caller.name,
                                                 .idempotency_key = idempotency_key_of(request)});
+    if (const auto age = request.asked_key_age()) asked->key_age = *age;
     boost::asio::post(
         owner_.thread_, [*this, exchange, asked, loop = doors_.loop.shared_from_this()]() mutable {
           auto answer =

@@ -246,6 +246,50 @@ TEST_F(LibraryBooks, ListsGoOnPageByPage) {
   EXPECT_THAT(done<library::BookPage>("GET", "/api/books?missing=false").books, IsEmpty());
 }
 
+TEST_F(LibraryBooks, ListsAreOfThoseThatWereAskedFor) {
+  const auto ids = add(4);
+  const MissingBooks claimed = claim("?limit=2");
+  settle(claimed, one(ids[0], R"("outcome":"matched","hardcoverId":1)") + "," +
+                      one(ids[1], R"("outcome":"unmatched","reason":"x")"));
+  ask("PATCH", "/api/books/" + ids[3], R"({"isbn13":"9784873113944"})");
+  const auto listed = [&](const std::string& query) {
+    std::string places;
+    for (const auto& book : done<library::BookPage>("GET", "/api/books?" + query).books) {
+      places += std::to_string(std::ranges::find(ids, book.id) - ids.begin());
+    }
+    return places;
+  };
+  EXPECT_EQ(listed(""), "0123");
+  EXPECT_EQ(listed("missing=true"), "123");
+  EXPECT_EQ(listed("missing=false"), "0");
+  EXPECT_EQ(listed("unmatched=true"), "1");
+  EXPECT_EQ(listed("unmatched=false"), "023");
+  EXPECT_EQ(listed("missing=true&unmatched=false"), "23");
+  EXPECT_EQ(listed("missing=false&unmatched=true"), "");
+  EXPECT_EQ(listed("isbn13=4873113946"), "3");
+  EXPECT_EQ(listed("isbn13=4873113946&missing=false"), "");
+  EXPECT_EQ(listed("isbn13=9780596510046"), "");
+}
+
+TEST_F(LibraryBooks, ABookThatCanBeFoundByMoreIsLookedUpAgain) {
+  const auto ids = add(1);
+  const MissingBooks claimed = claim();
+  settle(claimed, one(ids[0], R"("outcome":"unmatched","reason":"x")"));
+  ask("PATCH", "/api/books/" + ids[0], R"({"publisher":"p"})");
+  EXPECT_THAT(claim().books, IsEmpty());
+  ask("PATCH", "/api/books/" + ids[0], R"({"isbn13":"9784873113944"})");
+  EXPECT_THAT(ids_of(claim()), ElementsAre(ids[0]));
+}
+
+TEST_F(LibraryBooks, AKeyIsForgottenWhenItsClientSaysSo) {
+  const std::vector<std::pair<std::string, std::string>> key{{"Idempotency-Key", "k-1"},
+                                                             {"Retsu-Key-Age", "60"}};
+  EXPECT_EQ(ask("POST", "/api/books", R"({"title":"A"})", key).status, 201);
+  EXPECT_EQ(ask("POST", "/api/books", R"({"title":"A"})", key).status, 201);
+  advance(Millis(kMinute));
+  EXPECT_EQ(ask("POST", "/api/books", R"({"title":"A"})", key).status, 200);  // it is there
+}
+
 TEST_F(LibraryBooks, BadInputIsRefusedByNameAndChangesNothing) {
   const auto ids = add(1);
   struct Row {

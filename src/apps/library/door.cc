@@ -16,6 +16,9 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
+// Longer than anybody tries.
+constexpr std::chrono::seconds kKeyAge{600};
+
 // What a server says that is away, stops or comes back.
 constexpr ErrorCode kMayPass[] = {ErrorCode::kUnavailable, ErrorCode::kShutdown,
                                   ErrorCode::kDeadline,    ErrorCode::kOutcomeUnknown,
@@ -63,7 +66,8 @@ Result<std::string> LocalDoor::send(const Operation& operation, const HttpForm& 
                      .query = std::string(target.substr(std::min(path.size() + 1, target.size()))),
                      .body = form.body,
                      .caller = "anyone",
-                     .idempotency_key = key};
+                     .idempotency_key = key,
+                     .key_age = kKeyAge};
   const std::lock_guard lock(mutex_);
   auto answer = library_->serve(operation, request);
   if (!answer) return tl::unexpected(std::move(answer.error()));
@@ -81,7 +85,10 @@ Result<std::string> RemoteDoor::send(const Operation& operation, const HttpForm&
     call.headers.emplace_back("Authorization", "Bearer " + settings_.token);
   }
   if (!form.body.empty()) call.headers.emplace_back("Content-Type", "application/json");
-  if (key) call.headers.emplace_back("Idempotency-Key", *key);
+  if (key) {
+    call.headers.emplace_back("Idempotency-Key", *key);
+    call.headers.emplace_back("Retsu-Key-Age", std::to_string(kKeyAge.count()));
+  }
   // A claim that names itself may be asked for again.
   const bool names_claim = form.target.find("processingId=") != std::string::npos;
   const bool may_repeat = operation.repeatable || key || names_claim;

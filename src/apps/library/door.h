@@ -18,7 +18,7 @@ class Door {
   Door& operator=(const Door&) = delete;
   virtual ~Door() = default;
 
-  // Thread-safe. With a key, what is sent twice is done once.
+  // Thread-safe. With a key, which is remembered for ten minutes, what is sent twice is done once.
   template <class Op>
   Result<typename Op::Reply> ask(const Op& op, const std::optional<std::string>& key = {},
                                  const std::stop_token& stop = {}) {

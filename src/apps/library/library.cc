@@ -79,6 +79,9 @@ Result<std::unique_ptr<Library>> Library::open(const std::string& directory, Bro
 
 void Library::tick() {
   queue_.relay();
+  const bool has_old_keys =
+      database_->read([&] { return keys_.has_old(clock_()); }).value_or(false);
+  if (!has_old_keys && !queue_.outbox().has_told()) return;
   (void)database_->write([&]() -> Status {
     queue_.outbox().sweep();
     keys_.sweep(clock_());
@@ -201,10 +204,13 @@ Result<Book> Library::answer(const PatchBook& asked) {
   if (auto fine = normalize(fields); !fine) return tl::unexpected(std::move(fine.error()));
   auto changed = database_->write([&]() -> Status {
     if (auto done = shelf_.change(*row, fields, clock_()); !done) return done;
+    const bool can_find_more = fields.isbn13 != book->fields.isbn13 ||
+                               fields.title != book->fields.title ||
+                               fields.authors != book->fields.authors;
     if (fields.hardcover_id) {
       queue_.outbox().cancel(*row);
-    } else if (row->has_id) {
-      queue_.outbox().push(*row);  // it lacks one again
+    } else if (row->has_id || (!row->task && can_find_more)) {
+      queue_.outbox().push(*row);
     }
     return {};
   });

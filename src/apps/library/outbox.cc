@@ -66,7 +66,7 @@ void Outbox::drop(const std::string& processing_id) {
 }
 
 void Outbox::sweep() {
-  if (swept_ == told_) return;
+  if (!has_told()) return;
   database_.run("DELETE FROM outbox WHERE number <= ?", told_);
   swept_ = told_;
 }

@@ -46,6 +46,7 @@ class Outbox {
 
   // Removes the rows that were told. By itself this happens with the next transaction.
   void sweep();
+  [[nodiscard]] bool has_told() const { return swept_ != told_; }
 
  private:
   struct Row {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <array>
 #include <charconv>
 
 #include "base/isbn.h"
@@ -29,6 +30,35 @@ std::int64_t name_hash(const BookFields& fields) {
   std::string text = fields.title;
   for (const std::string& author : fields.authors.names) text += '\n' + author;
   return static_cast<std::int64_t>(XXH3_64bits(text.data(), text.size()));
+}
+
+constexpr std::string_view kUnmatched =
+    "(hardcover_id IS NULL AND task IS NULL AND reason IS NOT NULL)";
+
+bool fits(const ListBooks& asked, const Book& book) {
+  const bool is_missing = !book.fields.hardcover_id;
+  const bool is_unmatched = is_missing && !book.search.queued && book.search.reason;
+  return asked.missing.value_or(is_missing) == is_missing &&
+         asked.unmatched.value_or(is_unmatched) == is_unmatched;
+}
+
+// One text for each of the nine ways to ask, so that an index serves those that name few books.
+std::string_view list_sql(const ListBooks& asked) {
+  static constexpr std::string_view kMissing[] = {"", " AND hardcover_id IS NOT NULL",
+                                                  " AND hardcover_id IS NULL"};
+  static const auto kTexts = [] {
+    std::array<std::string, 9> texts;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      texts[i] = fmt::format("SELECT number, id FROM books WHERE number > ?{}", kMissing[i / 3]);
+      if (i % 3 > 0) texts[i] += fmt::format(" AND {}{}", i % 3 == 1 ? "NOT " : "", kUnmatched);
+      texts[i] += " ORDER BY number LIMIT ?";
+    }
+    return texts;
+  }();
+  const auto choice = [](const std::optional<bool>& flag) -> std::size_t {
+    return flag ? (*flag ? 2 : 1) : 0;
+  };
+  return kTexts[choice(asked.missing) * 3 + choice(asked.unmatched)];
 }
 
 }  // namespace
@@ -154,16 +184,12 @@ MissingBook Shelf::read_missing(const BookRow& row) {
 BookPage Shelf::list(const ListBooks& asked) {
   std::int64_t after = 0;
   std::from_chars(asked.cursor.data(), asked.cursor.data() + asked.cursor.size(), after);
-  const MaybeNumber isbn = number_of(asked.isbn13.empty() ? MaybeText() : asked.isbn13);
   std::vector<BookRow> found;
-  {
-    apps::Rows rows = database_.query(
-        "SELECT number, id FROM books WHERE number > ?1"
-        " AND (?2 IS NULL OR (hardcover_id IS NULL) = ?2)"
-        " AND (?3 IS NULL OR (hardcover_id IS NULL AND task IS NULL AND reason IS NOT NULL) = ?3)"
-        " AND (?4 IS NULL OR number IN (SELECT book FROM editions WHERE isbn13 = ?4))"
-        " ORDER BY number LIMIT ?5",
-        after, asked.missing, asked.unmatched, isbn, asked.limit + 1);
+  if (const auto isbn = number_of(asked.isbn13.empty() ? MaybeText() : asked.isbn13)) {
+    const auto row = find_by_isbn(*isbn);
+    if (row && row->number > after && fits(asked, read(*row))) found.push_back(*row);
+  } else {
+    apps::Rows rows = database_.query(list_sql(asked), after, asked.limit + 1);
     while (rows.next()) found.push_back({.number = rows.integer(0), .id = rows.text(1)});
   }
   BookPage page;
