@@ -26,16 +26,19 @@ bool Rows::next() {
 }
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path, int application_id,
-                                                 std::span<const std::string_view> versions) {
+                                                 std::span<const std::string_view> versions,
+                                                 const char* vfs) {
   const auto folder = std::filesystem::path(path).parent_path();
   if (auto made = embedded::make_directory(folder); !made) return tl::unexpected(made.error());
-  embedded::make_private_file(path);
+  auto lock = embedded::LockFile::take(path + ".lock");
+  if (!lock) return tl::unexpected(std::move(lock.error()));
+  if (vfs == nullptr) embedded::make_private_file(path);
   auto opened = sqlite::Database::open(
-      path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX);
+      path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
   if (!opened) {
     return refuse(ErrorCode::kUnavailable, fmt::format("{}: {}", path, opened.error().message));
   }
-  auto made = std::unique_ptr<Database>(new Database(path, *std::move(opened)));
+  auto made = std::unique_ptr<Database>(new Database(path, *std::move(lock), *std::move(opened)));
   if (auto set = made->database_.execute(kSettings); !set) {
     return tl::unexpected(made->to_error(set.error()));
   }

@@ -12,6 +12,7 @@
 
 #include "base/sqlite.h"
 #include "base/time.h"
+#include "broker/embedded/lock_file.h"
 #include "model/error.h"
 
 namespace retsu::apps {
@@ -52,7 +53,8 @@ class Database {
   // Makes the file, or brings its tables up to date: `versions[n]` leads from version n to n + 1.
   // Refused: the file is of a later version, of another program, damaged, or in use.
   static Result<std::unique_ptr<Database>> open(const std::string& path, int application_id,
-                                                std::span<const std::string_view> versions);
+                                                std::span<const std::string_view> versions,
+                                                const char* vfs = nullptr);
 
   // Values are int64, bool, texts, TimePoint, and std::optional of these. The text of a statement
   // lives as long as the program.
@@ -99,8 +101,8 @@ class Database {
   }
 
  private:
-  explicit Database(std::string path, sqlite::Database database)
-      : path_(std::move(path)), database_(std::move(database)) {}
+  Database(std::string path, embedded::LockFile lock, sqlite::Database database)
+      : path_(std::move(path)), lock_(std::move(lock)), database_(std::move(database)) {}
 
   static void bind(sqlite::Statement& to, int place, std::int64_t value) { to.bind(place, value); }
   static void bind(sqlite::Statement& to, int place, bool value) { to.bind(place, value ? 1 : 0); }
@@ -129,6 +131,7 @@ class Database {
   [[nodiscard]] Error to_error(const sqlite::Failure& failure) const;
 
   const std::string path_;
+  const embedded::LockFile lock_;
   sqlite::Database database_;
   std::unordered_map<std::string_view, sqlite::Statement> statements_;
   std::optional<sqlite::Failure> failure_;

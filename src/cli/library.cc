@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
+
 #include "broker/engine_broker.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -87,21 +89,23 @@ struct BookOptions {
 
 }  // namespace
 
-Result<std::unique_ptr<Door>> open_library(Session& session) {
+Result<std::unique_ptr<Door>> open_library(Session& session, Millis patience) {
   const auto broker = session.broker(Session::Missing::kMake);
   if (!broker) return tl::unexpected(broker.error());
   if (session.server()) {
     return std::make_unique<RemoteDoor>(RemoteDoorSettings{
         .url = *session.server(),
         .token = session.token(),
-        .patience = Millis(10'000),
+        .patience = patience,
         .on_retry = [&screen = session.screen()](const Error& error, Millis pause) {
           screen.note(fmt::format("{}; again in {}", printable(error.message), rough(pause)));
         }});
   }
   const auto directory = session.directory();
   if (!directory) return tl::unexpected(directory.error());
-  auto library = Library::open(*directory, **broker, EngineBroker::system_clock());
+  const char* const data = std::getenv("RETSU_DATA");
+  auto library = Library::open(data != nullptr && *data != 0 ? data : *directory, **broker,
+                               EngineBroker::system_clock());
   if (!library) return tl::unexpected(std::move(library.error()));
   return std::make_unique<LocalDoor>(*std::move(library));
 }

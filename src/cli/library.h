@@ -9,8 +9,11 @@
 
 namespace retsu::cli {
 
-// The library beside the queue that the session names: at its server, or in its directory.
-Result<std::unique_ptr<library::Door>> open_library(Session& session);
+// The library beside the queue that the session names: at its server, or in its directory (or
+// RETSU_DATA, as a server would have it).
+// `patience`: with a server that is away.
+Result<std::unique_ptr<library::Door>> open_library(Session& session,
+                                                    Millis patience = Millis(10'000));
 
 // Asks the library, and prints the answer as JSON, or as `shown` says.
 template <class Op, class Shown>

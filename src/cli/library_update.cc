@@ -30,6 +30,8 @@ struct Options {
   bool follow = false;
 };
 
+constexpr Millis kPatience{300'000};  // with a server that is away
+
 struct Summary {
   std::int64_t matched = 0;
   std::int64_t unmatched = 0;
@@ -100,7 +102,26 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-Result<int> update(Session& session, const Options& options) {
+// Told to stop by a signal, from its beginning to its end.
+class Stopper {
+ public:
+  Stopper(const sigset_t& signals, Screen& screen)
+      : thread_([this, signals, &screen](const std::stop_token& over) {
+          const timespec moment{0, 100'000'000};
+          while (!over.stop_requested() && !stop.stop_requested()) {
+            if (sigtimedwait(&signals, nullptr, &moment) <= 0) continue;
+            screen.note("finishing what is under way, and giving back the rest");
+            stop.request_stop();
+          }
+        }) {}
+
+  std::stop_source stop;
+
+ private:
+  std::jthread thread_;  // after what it uses
+};
+
+Result<UpdateSettings> settings_of(const Options& options) {
   const auto lease = read_duration("--lease", options.lease);
   if (!lease) return tl::unexpected(lease.error());
   if (*lease < Millis(1'000)) return refuse(ErrorCode::kInvalid, "--lease: must be 1s or more");
@@ -110,24 +131,7 @@ Result<int> update(Session& session, const Options& options) {
                   "which account? export RETSU_HARDCOVER_KEY=TOKEN; Hardcover shows it under "
                   "Settings, Hardcover API");
   }
-  const sigset_t signals = hold_signals();
-  raise_file_limit();
-  const auto door = open_library(session);
-  if (!door) return tl::unexpected(door.error());
-  const auto broker = session.broker();
-  if (!broker) return tl::unexpected(broker.error());
-  const auto where = session.where();
-  if (!where) return tl::unexpected(where.error());
-  auto place =
-      ResumePlace::take(options.state.empty() ? default_state(where->text) : options.state);
-  if (!place) return tl::unexpected(place.error());
-  Screen& screen = session.screen();
-  if (!(*place)->processing_id().empty()) {
-    screen.note(
-        fmt::format("going on with claim {}, which a client left", (*place)->processing_id()));
-  }
-
-  UpdateSettings settings{
+  return UpdateSettings{
       .hardcover = {.url = options.url,
                     .token = token,
                     .client = options.name.empty() ? default_name() : options.name},
@@ -135,27 +139,57 @@ Result<int> update(Session& session, const Options& options) {
       .lease = *lease,
       .batch = options.batch,
       .follow = options.follow};
-  ProgressLine line(screen);
-  Updater updater(**door, **broker, **place, std::move(settings),
-                  [&](const UpdateProgress& progress) { line.show(progress); });
-  std::stop_source stop;
-  std::jthread watch([&](const std::stop_token& over) {
-    const timespec moment{0, 100'000'000};
-    while (!over.stop_requested()) {
-      if (sigtimedwait(&signals, nullptr, &moment) <= 0) continue;
-      screen.note("finishing what is under way, and giving back the rest");
-      stop.request_stop();
+}
+
+void add_to(Summary& sum, const UpdateProgress& done) {
+  sum.matched += done.matched;
+  sum.unmatched += done.unmatched;
+  sum.failed += done.failed;
+  sum.lost += done.lost;
+  sum.left = done.left;
+}
+
+Result<int> update(Session& session, const Options& options) {
+  const auto settings = settings_of(options);
+  if (!settings) return tl::unexpected(settings.error());
+  const sigset_t signals = hold_signals();
+  raise_file_limit();
+  const auto door = open_library(session, kPatience);
+  if (!door) return tl::unexpected(door.error());
+  const auto broker = session.broker();
+  if (!broker) return tl::unexpected(broker.error());
+  const auto where = session.where();
+  if (!where) return tl::unexpected(where.error());
+  const std::string folder = options.state.empty() ? default_state(where->text) : options.state;
+  auto taken = ResumePlace::take(folder);
+  if (!taken) return tl::unexpected(taken.error());
+  Screen& screen = session.screen();
+  Stopper stopper(signals, screen);
+  Summary sum;
+  // What other clients of this machine left is gone on with too.
+  for (auto place = *std::move(taken); place != nullptr; place = ResumePlace::take_left(folder)) {
+    if (!place->processing_id().empty()) {
+      screen.note(
+          fmt::format("going on with claim {}, which a client left", place->processing_id()));
     }
-  });
-  const auto done = updater.run(stop.get_token());
-  if (!done) return tl::unexpected(done.error());
+    ProgressLine line(screen);
+    Updater updater(**door, **broker, *place, *settings,
+                    [&](const UpdateProgress& progress) { line.show(progress); });
+    const auto done = updater.run(stopper.stop.get_token());
+    if (!done) return tl::unexpected(done.error());
+    add_to(sum, *done);
+    if (stopper.stop.stop_requested()) break;
+  }
   if (screen.json()) {
     std::string json;
-    append_json(json,
-                Summary{done->matched, done->unmatched, done->failed, done->lost, done->left});
+    append_json(json, sum);
     screen.line(json);
   } else {
-    screen.line(shown_progress(*done));
+    screen.line(shown_progress({.matched = sum.matched,
+                                .unmatched = sum.unmatched,
+                                .failed = sum.failed,
+                                .lost = sum.lost,
+                                .left = sum.left}));
   }
   return 0;
 }

@@ -33,14 +33,15 @@ class ApplicationThread::Door {
                                                 .caller = exchange->caller.name,
                                                 .idempotency_key = idempotency_key_of(request)});
     if (const auto age = request.asked_key_age()) asked->key_age = *age;
-    boost::asio::post(
-        owner_.thread_, [*this, exchange, asked, loop = doors_.loop.shared_from_this()]() mutable {
-          auto answer =
-              std::make_shared<Result<AppResponse>>(owner_.application_.serve(operation_, *asked));
-          loop->post([*this, exchange = std::move(exchange), asked, answer] {
-            respond(*exchange, *asked, *answer);
-          });
-        });
+    boost::asio::post(owner_.thread_,
+                      [*this, exchange, asked, loop = doors_.loop.shared_from_this()]() mutable {
+                        auto answer = std::make_shared<Result<AppResponse>>(
+                            owner_.is_ending_ ? refuse(ErrorCode::kShutdown, "the server stops")
+                                              : owner_.application_.serve(operation_, *asked));
+                        loop->post([*this, exchange = std::move(exchange), asked, answer] {
+                          respond(*exchange, *asked, *answer);
+                        });
+                      });
   }
 
  private:
@@ -50,9 +51,7 @@ class ApplicationThread::Door {
       doors_.audit.note(exchange, operation_.name, asked.body);
     }
     if (answer && answer->on_lost) {
-      exchange.on_lost = [&thread = owner_.thread_, on_lost = answer->on_lost] {
-        boost::asio::post(thread, on_lost);
-      };
+      exchange.on_lost = [&owner = owner_, on_lost = answer->on_lost] { owner.undo(on_lost); };
     }
     exchange.respond(to_http_response(answer));
   }
@@ -81,6 +80,15 @@ void ApplicationThread::tick() {
   });
 }
 
-void ApplicationThread::finish() { thread_.join(); }
+void ApplicationThread::undo(std::function<void()> on_lost) {
+  if (has_ended_) return on_lost();  // nobody else uses the application any more
+  boost::asio::post(thread_, std::move(on_lost));
+}
+
+void ApplicationThread::finish() {
+  is_ending_ = true;
+  thread_.join();
+  has_ended_ = true;
+}
 
 }  // namespace retsu::server

@@ -19,14 +19,20 @@ class ApplicationThread {
 
   // Its routes. The thread outlives them.
   void add_to(Router& router, const Doors& doors);
-  void tick();    // on the loop's thread
-  void finish();  // what was asked is done; nothing may be asked after this
+  void tick();  // on the loop's thread
+  // What is under way is done, what was asked besides is not; nothing may be asked after this. The
+  // loop still runs.
+  void finish();
 
  private:
   class Door;
 
   Application& application_;
+  void undo(std::function<void()> on_lost);
+
   std::atomic<bool> is_ticking_ = false;
+  std::atomic<bool> is_ending_ = false;
+  std::atomic<bool> has_ended_ = false;
   boost::asio::thread_pool thread_{1};
 };
 

@@ -68,11 +68,12 @@ class Server::Body {
   }
 
   ~Body() {
-    loop_->stop();
+    // Answers of applications are taken by the loop before it ends, or they would be forgotten.
+    for (const auto& each : applications_) each->finish();
+    loop_->post([this] { loop_->stop(); });
     if (thread_.joinable()) thread_.join();
     loop_->finish_long();
     for (const auto& connection : std::exchange(connections_, {})) connection->close();
-    for (const auto& each : applications_) each->finish();
   }
 
   Status listen() {

@@ -1,5 +1,9 @@
 // Tables and queue agree, whatever call fails on the way, and wherever the process ends.
+#include <filesystem>
+#include <fstream>
+
 #include "library/library_test.h"
+#include "small_disk.h"
 
 namespace retsu {
 namespace {
@@ -173,6 +177,41 @@ TEST_F(OutboxTest, WhatTheQueueDoesNotTakeIsToldLater) {
   library_->tick();
   EXPECT_EQ(ask(library::GetStatus{})->unsent, 0);
   EXPECT_EQ(ask(library::ClaimMissing{})->books.size(), 2);
+}
+
+TEST_F(OutboxTest, AFullDiskIsToldAndNothingIsHalfDone) {
+  const SmallDisk disk(8);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting is not allowed here";
+  MemoryBroker queue({}, [this] { return now_; });
+  open(queue, disk.path());
+  ASSERT_TRUE(library_);
+  ASSERT_TRUE(ask(library::CreateBooks{.books = {{.title = "A"}}}));
+  const std::string other = disk.path() + "/other";  // another program's file
+  {
+    std::ofstream file(other);
+    const std::string bytes(1 << 16, 'x');
+    while (file << bytes << std::flush) continue;
+  }
+  std::int64_t added = 1;
+  for (int i = 0;; ++i) {
+    ASSERT_LT(i, 10'000);
+    library::BookFields book{.title = "Book " + std::to_string(i)};
+    book.synopsis = std::string(20'000, 's');
+    const auto made = ask(library::CreateBooks{.books = {std::move(book)}});
+    if (!made) {
+      EXPECT_EQ(made.error().code, ErrorCode::kStorageFull) << made.error().message;
+      break;
+    }
+    ++added;
+  }
+  EXPECT_EQ(ask(library::GetStatus{})->books, added);
+  EXPECT_EQ(ask(library::ListBooks{})->books.size(), std::min<std::size_t>(100, added));
+  EXPECT_TRUE(ask(library::ClaimMissing{.limit = 1}));  // the queue has room
+  std::filesystem::remove(other);
+  ASSERT_TRUE(ask(library::CreateBooks{.books = {{.title = "Z"}}}));  // by itself
+  EXPECT_EQ(ask(library::GetStatus{})->books, added + 1);
+  expect_agreement(queue);
+  library_.reset();
 }
 
 TEST_F(OutboxTest, AQueueThatIsNewIsToldOfAllBooks) {

@@ -125,15 +125,83 @@ TEST_F(LibraryBooks, SettlingAgainAnswersTheSameAndChangesNothing) {
 TEST_F(LibraryBooks, OneStrangerInABatchDoesNotSpoilTheOthers) {
   const auto ids = add(2);
   const MissingBooks claimed = claim("?limit=1");
-  const auto settled = settle(
-      claimed, one(ids[0], R"("outcome":"matched","hardcoverId":1)") + "," +
-                   one(ids[1], R"("outcome":"matched","hardcoverId":2)") + "," +
-                   one("nobody", R"("outcome":"matched","hardcoverId":3)") + "," +
-                   one(ids[0], R"("outcome":"matched","hardcoverId":4,"edition":{"id":"none"})"));
+  const auto settled =
+      settle(claimed, one(ids[0], R"("outcome":"matched","hardcoverId":1)") + "," +
+                          one(ids[1], R"("outcome":"matched","hardcoverId":2)") + "," +
+                          one("nobody", R"("outcome":"matched","hardcoverId":3)"));
   EXPECT_TRUE(settled.results[0].ok);
   EXPECT_EQ(error_of(settled.results[1]), "stale_claim");
   EXPECT_EQ(error_of(settled.results[2]), "not_found");
-  EXPECT_EQ(error_of(settled.results[3]), "not_found");
+}
+
+TEST_F(LibraryBooks, AMatchStandsThoughItsAuthorsHaveChangedMeanwhile) {
+  const auto ids = add(1);
+  const MissingBooks claimed = claim();
+  const auto settled =
+      settle(claimed, one(ids[0], R"("outcome":"matched","hardcoverId":4,"edition":{"id":"none"},)"
+                                  R"("authors":[{"id":"gone","hardcoverId":5}])"));
+  EXPECT_TRUE(settled.results[0].ok);
+  EXPECT_EQ(book(ids[0]).fields.hardcover_id, 4);
+}
+
+TEST_F(LibraryBooks, ASettleThatIsRefusedChangesNothing) {
+  const auto ids = add(1);
+  const MissingBooks claimed = claim();
+  settle(claimed, one(ids[0], R"("outcome":"failed","reason":"503")"));
+  EXPECT_EQ(
+      error_of(settle(claimed, one(ids[0], R"("outcome":"unmatched","reason":"x")")).results[0]),
+      "stale_claim");
+  EXPECT_EQ(book(ids[0]).search.reason, "503");
+  EXPECT_EQ(book(ids[0]).search.attempts, 1);
+  EXPECT_EQ(status().retrying, 1);
+  settle(claimed, one(ids[0], R"("outcome":"failed","reason":"503")"));
+  EXPECT_EQ(book(ids[0]).search.attempts, 1);
+}
+
+TEST_F(LibraryBooks, ATaskThatEndedWithoutTheLibraryDoesNotHoldItsBookForEver) {
+  const auto ids = add(3);
+  call(queue_, CancelTasks{.filter = {.queue = "hardcover", .q = ids[0]}, .expect = 1});
+  call(queue_, CancelTasks{.filter = {.queue = "hardcover", .q = ids[1]}, .expect = 1});
+  EXPECT_EQ(done<library::QueuedCount>("POST", std::string(kAdmin) + "/requeue").queued_count, 2);
+  EXPECT_THAT(ids_of(claim()), testing::UnorderedElementsAreArray(ids));
+  ask("DELETE", "/api/books/" + ids[2]);
+  call(queue_, PurgeQueue{"hardcover"});
+  call(queue_,
+       CancelTasks{.filter = {.state = State::kStarted, .queue = "hardcover"}, .expect = 2});
+  reopen();
+  EXPECT_EQ(book(ids[0]).search.reason, "its task is CANCELED: not by the library");
+  EXPECT_FALSE(book(ids[0]).search.queued);
+}
+
+TEST_F(LibraryBooks, ADeadLetterThatIsPutBackIsLookedUpAgain) {
+  const auto ids = add(1);
+  const MissingBooks claimed = claim();
+  settle(claimed, one(ids[0], R"("outcome":"failed","reason":"x","retryable":false)"));
+  EXPECT_FALSE(book(ids[0]).search.queued);
+  call(queue_, RedriveDead{.filter = {.queue = "hardcover"}, .expect = 1});
+  const MissingBooks again = claim();
+  EXPECT_THAT(ids_of(again), ElementsAre(ids[0]));
+  EXPECT_TRUE(settle(again, one(ids[0], R"("outcome":"matched","hardcoverId":4)")).results[0].ok);
+}
+
+TEST_F(LibraryBooks, AQueueThatSomebodyMadeBeforeGivesBooksNoOtherLease) {
+  close();
+  call(queue_, DeleteQueue{"hardcover"});
+  call(queue_, DeleteQueue{"hardcover-api"});
+  call(queue_, PutQueue{"hardcover", {}});
+  call(queue_, PutQueue{"hardcover-api", {}});
+  open();
+  EXPECT_TRUE(call(queue_, GetQueue{"hardcover-api"})->policy.rate.has_value());
+  const auto ids = add(1);
+  claim();
+  advance(Millis(kDay));
+  EXPECT_EQ(status().claimed, 1);
+}
+
+TEST_F(LibraryBooks, TwoCannotHaveOneLibrary) {
+  const auto second = library::Library::open(directory_.path(), queue_, [this] { return now_; });
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kConflict);
 }
 
 TEST_F(LibraryBooks, UnfinishedBooksCanBeReleasedInsteadOfDropped) {
@@ -164,6 +232,9 @@ TEST_F(LibraryBooks, TheSameBookIsThereOnce) {
   EXPECT_TRUE(bare.created);
   EXPECT_EQ(create(R"({"title":"A","authors":"x"})").id, bare.id);
   EXPECT_TRUE(create(R"({"title":"A","authors":["y"]})").created);
+  ask("PATCH", "/api/books/" + bare.id, R"({"title":"Z"})");
+  EXPECT_EQ(create(R"({"title":"Z","authors":["x"]})").id, bare.id);
+  EXPECT_TRUE(create(R"({"title":"A","authors":["x"]})").created);
 }
 
 TEST_F(LibraryBooks, OneKeyHasOneEffect) {
@@ -303,58 +374,70 @@ TEST_F(LibraryBooks, BadInputIsRefusedByNameAndChangesNothing) {
   const std::string long_title(1'001, 'a');
   std::string many = R"({"books":[)";
   for (int i = 0; i < 1'001; ++i) many += (i == 0 ? "" : ",") + std::string(R"({"title":"a"})");
-  for (const Row& row : std::vector<Row>{
-           {"POST", "/api/books", "", 400, "books"},
-           {"POST", "/api/books", "[]", 400, "object"},
-           {"POST", "/api/books", "{", 400, "JSON"},
-           {"POST", "/api/books", R"({"books":[]})", 400, "books"},
-           {"POST", "/api/books", many + "]}", 413, "1000"},
-           {"POST", "/api/books", R"({"title":1})", 400, "title"},
-           {"POST", "/api/books", R"({"isbn13":"9784873113944"})", 400, "title"},
-           {"POST", "/api/books", R"({"title":"a","titel":"b"})", 400, "titel"},
-           {"POST", "/api/books", R"({"title":")" + long_title + R"("})", 400, "title"},
-           {"POST", "/api/books", R"({"title":"a\u0000b"})", 400, "title"},
-           {"POST", "/api/books", R"({"title":"a","isbn13":"9784873113945"})", 400, "isbn13"},
-           {"POST", "/api/books", R"({"title":"a","isbn13":123})", 400, "isbn13"},
-           {"POST", "/api/books", R"({"title":"a","hardcoverId":0})", 400, "hardcoverId"},
-           {"POST", "/api/books", R"({"title":"a","hardcoverId":1.5})", 400, "hardcoverId"},
-           {"POST", "/api/books", R"({"title":"a","authors":[""]})", 400, "authors"},
-           {"POST", "/api/books", R"({"title":"a","authors":[1]})", 400, "authors"},
-           {"PATCH", one_book, "", 400, "JSON"},
-           {"PATCH", one_book, R"({"title":null})", 400, "title"},
-           {"PATCH", one_book, R"({"id":"x"})", 400, "id"},
-           {"PATCH", "/api/books/nobody", "{}", 404, "nobody"},
-           {"GET", "/api/books/nobody", "", 404, "nobody"},
-           {"GET", "/api/books?limit=0", "", 400, "limit"},
-           {"GET", "/api/books?limit=1001", "", 400, "limit"},
-           {"GET", "/api/books?cursor=x", "", 400, "cursor"},
-           {"GET", "/api/books?isbn13=1", "", 400, "isbn13"},
-           {"GET", "/api/books?missing=yes", "", 400, "missing"},
-           {"GET", std::string(kMissing) + "?limit=0", "", 400, "limit"},
-           {"GET", std::string(kMissing) + "?limit=1001", "", 400, "limit"},
-           {"GET", std::string(kMissing) + "?unfinished=keep", "", 400, "unfinished"},
-           {"GET", std::string(kMissing) + "?processingId=a%20b", "", 400, "processingId"},
-           {"GET", std::string(kMissing) + "?previous=x", "", 400, "previous"},
-           {"POST", kMissing, "{}", 400, "book"},
-           {"POST", kMissing, R"({"book":{"id":"nobody","hardcoverId":1}})", 404, "nobody"},
-           {"POST", kMissing, R"({"book":{"id":")" + ids[0] + R"(","hardcoverId":-1}})", 400,
-            "hardcoverId"},
-           {"POST", kMissing, R"({"book":{"id":")" + ids[0] + R"("},"edition":{"id":"no"}})", 404,
-            "edition"},
-           {"POST", std::string(kMissing) + "/x/settle", "{}", 400, "results"},
-           {"POST", std::string(kMissing) + "/x/settle", R"({"results":[]})", 400, "results"},
-           {"POST", std::string(kMissing) + "/x/settle",
-            R"({"results":[{"bookId":"b","outcome":"matched"}]})", 400, "hardcoverId"},
-           {"POST", std::string(kMissing) + "/x/settle",
-            R"({"results":[{"bookId":"b","outcome":"unmatched"}]})", 400, "reason"},
-           {"POST", std::string(kMissing) + "/x/settle",
-            R"({"results":[{"bookId":"b","outcome":"lost"}]})", 400, "outcome"},
-           {"PUT", "/api/missing/hardcover-pace", R"({"quota":0,"windowSeconds":60,"burst":10})",
-            400, "quota"},
-           {"PUT", "/api/missing/hardcover-pace", R"({"quota":60})", 400, "windowSeconds"},
-           {"POST", std::string(kAdmin) + "/requeue?olderThan=-5", "", 400, "olderThan"},
-           {"DELETE", "/api/books/nobody", "", 404, "nobody"},
-       }) {
+  for (
+      const Row& row : std::vector<Row>{
+          {"POST", "/api/books", "", 400, "books"},
+          {"POST", "/api/books", "[]", 400, "object"},
+          {"POST", "/api/books", "{", 400, "JSON"},
+          {"POST", "/api/books", R"({"books":[]})", 400, "books"},
+          {"POST", "/api/books", many + "]}", 413, "1000"},
+          {"POST", "/api/books", R"({"title":1})", 400, "title"},
+          {"POST", "/api/books", R"({"isbn13":"9784873113944"})", 400, "title"},
+          {"POST", "/api/books", R"({"title":"a","titel":"b"})", 400, "titel"},
+          {"POST", "/api/books", R"({"title":")" + long_title + R"("})", 400, "title"},
+          {"POST", "/api/books", R"({"title":"a\u0000b"})", 400, "title"},
+          {"POST", "/api/books", R"({"title":"a","isbn13":"9784873113945"})", 400, "isbn13"},
+          {"POST", "/api/books", R"({"title":"a","isbn13":123})", 400, "isbn13"},
+          {"POST", "/api/books", R"({"title":"a","hardcoverId":0})", 400, "hardcoverId"},
+          {"POST", "/api/books", R"({"title":"a","hardcoverId":1.5})", 400, "hardcoverId"},
+          {"POST", "/api/books", R"({"title":"a","authors":[""]})", 400, "authors"},
+          {"POST", "/api/books", R"({"title":"a","authors":[1]})", 400, "authors"},
+          {"PATCH", one_book, "", 400, "JSON"},
+          {"PATCH", one_book, R"({"title":null})", 400, "title"},
+          {"PATCH", one_book, R"({"id":"x"})", 400, "id"},
+          {"PATCH", "/api/books/nobody", "{}", 404, "nobody"},
+          {"GET", "/api/books/nobody", "", 404, "nobody"},
+          {"GET", "/api/books?limit=0", "", 400, "limit"},
+          {"GET", "/api/books?limit=1001", "", 400, "limit"},
+          {"GET", "/api/books?cursor=x", "", 400, "cursor"},
+          {"GET", "/api/books?isbn13=1", "", 400, "isbn13"},
+          {"GET", "/api/books?missing=yes", "", 400, "missing"},
+          {"GET", std::string(kMissing) + "?limit=0", "", 400, "limit"},
+          {"GET", std::string(kMissing) + "?limit=1001", "", 400, "limit"},
+          {"GET", std::string(kMissing) + "?unfinished=keep", "", 400, "unfinished"},
+          {"GET", std::string(kMissing) + "?processingId=a%20b", "", 400, "processingId"},
+          {"GET", std::string(kMissing) + "?previous=x", "", 400, "previous"},
+          {"GET", std::string(kMissing) + "?client=" + std::string(101, 'c'), "", 400, "client"},
+          {"GET", std::string(kMissing) + "?processingId=a&previousProcessingId=a", "", 400,
+           "previousProcessingId"},
+          {"POST", kMissing, "{}", 400, "book"},
+          {"POST", kMissing, R"({"book":{"id":"nobody","hardcoverId":1}})", 404, "nobody"},
+          {"POST", kMissing, R"({"book":{"id":")" + ids[0] + R"(","hardcoverId":-1}})", 400,
+           "hardcoverId"},
+          {"POST", kMissing, R"({"book":{"id":")" + ids[0] + R"("},"edition":{"id":"no"}})", 404,
+           "edition"},
+          {"POST", std::string(kMissing) + "/x/settle", "{}", 400, "results"},
+          {"POST", std::string(kMissing) + "/x/settle", R"({"results":[]})", 400, "results"},
+          {"POST", std::string(kMissing) + "/x/settle",
+           R"({"results":[{"bookId":"b","outcome":"matched"}]})", 400, "hardcoverId"},
+          {"POST", std::string(kMissing) + "/x/settle",
+           R"({"results":[{"bookId":"b","outcome":"unmatched"}]})", 400, "reason"},
+          {"POST", std::string(kMissing) + "/x/settle",
+           R"({"results":[{"bookId":"b","outcome":"lost"}]})", 400, "outcome"},
+          {"POST", std::string(kMissing) + "/x/settle",
+           R"({"results":[{"bookId":"b","outcome":"release"},{"bookId":"b","outcome":"release"}]})",
+           400, "twice"},
+          {"POST", std::string(kMissing) + "/x/settle",
+           R"({"results":[{"bookId":"b","outcome":"matched","hardcoverId":9007199254740993}]})",
+           400, "hardcoverId"},
+          {"POST", kMissing, R"({"book":{"id":"b","hardcoverId":1,"hardcoverSlug":"a\u0000"}})",
+           400, "hardcoverSlug"},
+          {"PUT", "/api/missing/hardcover-pace", R"({"quota":0,"windowSeconds":60,"burst":10})",
+           400, "quota"},
+          {"PUT", "/api/missing/hardcover-pace", R"({"quota":60})", 400, "windowSeconds"},
+          {"POST", std::string(kAdmin) + "/requeue?olderThan=-5", "", 400, "olderThan"},
+          {"DELETE", "/api/books/nobody", "", 404, "nobody"},
+      }) {
     const auto answer = ask(row.method, row.target, row.body);
     EXPECT_EQ(answer.status, row.status) << row.method << " " << row.target << " " << row.body;
     EXPECT_THAT(answer.body, HasSubstr(row.says)) << row.method << " " << row.target;

@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "base/isbn.h"
-#include "model/error.h"
 
 namespace retsu::library {
 namespace {
 
 constexpr std::size_t kMostAuthors = 50;
 constexpr std::size_t kAuthorBytes = 300;
+constexpr std::size_t kSlugBytes = 300;
 constexpr std::int64_t kMostId = (std::int64_t{1} << 53) - 1;  // what all readers of JSON can hold
 
 Status invalid(std::string_view field, std::string_view what) {
@@ -36,7 +36,6 @@ struct TextRule {
   std::size_t most;
 };
 constexpr TextRule kTexts[] = {
-    {"hardcoverSlug", &BookFields::hardcover_slug, 300},
     {"longTitle", &BookFields::long_title, 2'000},
     {"synopsis", &BookFields::synopsis, 32 << 10},
     {"openLibraryId", &BookFields::open_library_id, 100},
@@ -66,10 +65,19 @@ AuthorNames split_authors(std::string_view text) {
   return authors;
 }
 
+Status check_hardcover(std::string_view field, const MaybeNumber& id, const MaybeText& slug) {
+  if (id && (*id < 1 || *id > kMostId)) {
+    return invalid(fmt::format("{}hardcoverId", field),
+                   fmt::format("must be a whole number from 1 to {}", kMostId));
+  }
+  return slug ? check_text(fmt::format("{}hardcoverSlug", field), *slug, kSlugBytes) : Status();
+}
+
 Status normalize(BookFields& book) {
   book.title = trimmed(book.title);
   if (book.title.empty()) return invalid("title", "must not be empty");
   if (auto fine = check_text("title", book.title, 1'000); !fine) return fine;
+  if (book.hardcover_slug && book.hardcover_slug->empty()) book.hardcover_slug.reset();
   for (const TextRule& rule : kTexts) {
     MaybeText& text = book.*rule.member;
     if (text && trimmed(*text).empty()) text.reset();
@@ -82,9 +90,7 @@ Status normalize(BookFields& book) {
     if (!isbn) return invalid("isbn13", isbn.error());
     book.isbn13 = isbn13_text(*isbn);
   }
-  if (book.hardcover_id && (*book.hardcover_id < 1 || *book.hardcover_id > kMostId)) {
-    return invalid("hardcoverId", "must be a whole number from 1 on");
-  }
+  if (auto fine = check_hardcover("", book.hardcover_id, book.hardcover_slug); !fine) return fine;
   std::vector<std::string> names;
   for (const std::string& each : book.authors.names) {
     const auto name = trimmed(each);

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "model/error.h"
 
 namespace retsu::library {
 
@@ -147,6 +148,9 @@ AuthorNames split_authors(std::string_view text);
 // What is wrong is told by field: `isbn13: has a wrong check digit`. Puts the ISBN into its one
 // form, and drops what is said twice.
 Status normalize(BookFields& book);
+
+// Of anything that Hardcover has an id for. `field` stands before what is wrong.
+Status check_hardcover(std::string_view field, const MaybeNumber& id, const MaybeText& slug);
 
 }  // namespace retsu::library
 

@@ -9,11 +9,6 @@ namespace {
 
 constexpr std::int64_t kCleanedAtOnce = 1'000;
 
-std::int64_t count_in(const QueueInfo& queue, State state) {
-  const auto found = queue.tasks.find(std::string(name_of(state)));
-  return found == queue.tasks.end() ? 0 : found->second;
-}
-
 // A moment so many minutes ago.
 Result<TimePoint> before(std::int64_t older_than, TimePoint now) {
   constexpr std::int64_t kMostMinutes = std::int64_t{60} * 24 * 365 * 100;
@@ -33,10 +28,17 @@ QueuePolicy api_policy(const Pace& pace) {
                      .per_ms = pace.window_seconds * kSecond,
                      .burst = std::max<std::int64_t>(1, pace.burst - *policy.concurrency - 1)};
   policy.throttle_ms = kMinute;
-  policy.timeout_ms = kMinute;  // the service itself gives up after 30 s
-  policy.retry.max_attempts = 5;
+  policy.timeout_ms = kMinute;     // the service itself gives up after 30 s
+  policy.retry.max_attempts = 12;  // half an hour, so that an outage buries nothing
   policy.retry.base_ms = 2 * kSecond;
+  policy.retry.max_ms = 10 * kMinute;
   return policy;
+}
+
+Json pace_patch(const QueuePolicy& policy) {
+  return Json(fmt::format(R"({{"concurrency":{},"rate":{{"limit":{},"per_ms":{},"burst":{}}}}})",
+                          *policy.concurrency, policy.rate->limit, policy.rate->per_ms,
+                          policy.rate->burst));
 }
 
 Result<ResetCount> HardcoverQueue::reset_old(const ResetOld& asked) {
@@ -102,6 +104,7 @@ Result<RemovedCount> HardcoverQueue::cleanup() {
 Result<QueuedCount> HardcoverQueue::requeue(const Requeue& asked) {
   const auto latest = before(asked.older_than, clock_());
   if (!latest) return tl::unexpected(latest.error());
+  if (auto agreed = agree_if_counts_differ(); !agreed) return tl::unexpected(agreed.error());
   const auto queued = queue_all(
       "SELECT number, id FROM books INDEXED BY books_not_queued WHERE hardcover_id IS NULL"
       " AND task IS NULL AND coalesce(checked_at, 0) <= ?1 ORDER BY number LIMIT ?2",
@@ -124,10 +127,7 @@ Result<Pace> HardcoverQueue::set_pace(const SetPace& asked) {
   const auto now = call(broker_, GetQueue{kApiQueue}, apps::with_patience());
   if (!now) return tl::unexpected(now.error());
   if (now->policy.rate == wanted.rate && now->policy.concurrency == wanted.concurrency) return pace;
-  const Json patch =
-      fmt::format(R"({{"concurrency":{},"rate":{{"limit":{},"per_ms":{},"burst":{}}}}})",
-                  *wanted.concurrency, wanted.rate->limit, wanted.rate->per_ms, wanted.rate->burst);
-  const auto set = call(broker_, PatchQueue{kApiQueue, patch}, apps::with_patience());
+  const auto set = call(broker_, PatchQueue{kApiQueue, pace_patch(wanted)}, apps::with_patience());
   if (!set) return tl::unexpected(set.error());
   return pace;
 }
@@ -136,14 +136,16 @@ Result<LibraryStatus> HardcoverQueue::status() {
   const auto queue = call(broker_, GetQueue{kBookQueue}, apps::with_patience());
   if (!queue) return tl::unexpected(queue.error());
   std::int64_t unsent = 0;
+  std::int64_t waiting = 0;  // of those, books to be queued
   const auto counts = database_.read([&] {
-    unsent = outbox_.unsent_pushes();
+    unsent = outbox_.unsent();
+    waiting = outbox_.unsent_pushes();
     return shelf_.count();
   });
   if (!counts) return tl::unexpected(counts.error());
   return LibraryStatus{.books = counts->books,
                        .with_id = counts->with_id,
-                       .unclaimed = count_in(*queue, State::kQueued) + unsent,
+                       .unclaimed = count_in(*queue, State::kQueued) + waiting,
                        .claimed = count_in(*queue, State::kStarted),
                        .retrying = count_in(*queue, State::kScheduled),
                        .without_match = counts->not_queued,

@@ -12,8 +12,11 @@ inline constexpr const char* kApiQueue = "hardcover-api";  // its calls, paced f
 
 // What a policy must be for all calls together to stay within what the service allows.
 QueuePolicy api_policy(const Pace& pace);
+Json pace_patch(const QueuePolicy& policy);
 
 bool is_id(const std::string& text);  // could be a processing id
+
+std::int64_t count_in(const QueueInfo& queue, State state);
 
 class HardcoverQueue {
  public:
@@ -26,8 +29,8 @@ class HardcoverQueue {
         clock_(std::move(clock)),
         outbox_(database, broker) {}
 
-  // Makes the queues, unless they are there, and queues the books that never were: those of a list
-  // that is older than the queue.
+  // Makes the queues, unless they are there, finds out what became of tasks that ended without the
+  // library, and queues the books that never were: those of a list that is older than the queue.
   Status prepare();
 
   // Inside a transaction; `relay` tells the queue of it.
@@ -48,10 +51,15 @@ class HardcoverQueue {
   struct Settling {
     const SettleBook& one;
     BookRow row;
-    std::size_t place;  // in the answer
+    std::size_t place;        // in the answer
+    bool is_running = false;  // else it was settled before
   };
+  Result<std::vector<Settling>> held_by(const std::string& claim_id, const SettleBooks& asked,
+                                        SettledBooks& answer);
   void keep(const Settling& settling);
   static SettleOne settle_of(const Settling& settling);
+  Status agree_if_counts_differ();
+  Status agree();
   Status make_queue(const char* name, const QueuePolicy& policy);
   Status leave_previous(const ClaimMissing& asked);
   Result<std::vector<MissingBook>> books_of(const ClaimReply& claimed);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "apps/library/schema.h"
 #include "base/isbn.h"
@@ -46,17 +47,38 @@ AppResponse response_of(const Reply& reply) {
   return response;
 }
 
+Status check_all(std::string_view before, const HardcoverIds& book,
+                 const std::optional<HardcoverIds>& edition,
+                 const std::vector<HardcoverIds>& authors) {
+  const auto check_one = [&](std::string_view field, const HardcoverIds& ids) {
+    return check_hardcover(fmt::format("{}{}", before, field), ids.hardcover_id,
+                           ids.hardcover_slug);
+  };
+  Status status = check_one("", book);
+  if (status && edition) status = check_one("edition.", *edition);
+  for (const HardcoverIds& author : authors) {
+    if (status) status = check_one("authors.", author);
+  }
+  return status;
+}
+
 Status check(const SettleBook& one, std::size_t place) {
   const auto invalid = [&](std::string_view what) {
     return refuse(ErrorCode::kInvalid, fmt::format("results[{}].{}", place, what));
   };
   if (one.outcome == Verdict::kMatched) {
-    if (one.hardcover_id.value_or(0) < 1) return invalid("hardcoverId: a match needs one");
+    if (!one.hardcover_id) return invalid("hardcoverId: a match needs one");
   } else if (one.hardcover_id || one.hardcover_slug || one.edition || !one.authors.empty()) {
     return invalid("outcome: ids go with matched only");
   }
   if (one.reason.size() > kReasonBytes) {
     return invalid(fmt::format("reason: at most {} bytes are allowed", kReasonBytes));
+  }
+  if (auto fine =
+          check_all(fmt::format("results[{}].", place),
+                    {one.book_id, one.hardcover_id, one.hardcover_slug}, one.edition, one.authors);
+      !fine) {
+    return fine;
   }
   const bool needs_reason = one.outcome == Verdict::kUnmatched || one.outcome == Verdict::kFailed;
   if (needs_reason && one.reason.empty()) return invalid("reason: say why");
@@ -66,8 +88,8 @@ Status check(const SettleBook& one, std::size_t place) {
 }  // namespace
 
 Result<std::unique_ptr<Library>> Library::open(const std::string& directory, Broker& broker,
-                                               HardcoverQueue::Clock clock) {
-  auto database = apps::Database::open(directory + kFile, kApplicationId, kVersions);
+                                               HardcoverQueue::Clock clock, const char* vfs) {
+  auto database = apps::Database::open(directory + kFile, kApplicationId, kVersions, vfs);
   if (!database) return tl::unexpected(std::move(database.error()));
   auto library =
       std::unique_ptr<Library>(new Library(*std::move(database), broker, std::move(clock)));
@@ -251,8 +273,8 @@ Result<DeletedBook> Library::answer(const DeleteBook& asked) {
 Result<WrittenBack> Library::answer(const WriteBack& asked) {
   const Shelf::Ids ids{asked.book.hardcover_id, asked.book.hardcover_slug, asked.edition,
                        asked.authors};
-  if (ids.book.value_or(1) < 1) {
-    return refuse(ErrorCode::kInvalid, "book.hardcoverId: must be a whole number from 1 on");
+  if (auto fine = check_all("book.", asked.book, asked.edition, asked.authors); !fine) {
+    return tl::unexpected(std::move(fine.error()));
   }
   const auto row = find(asked.book.id);
   if (!row) return tl::unexpected(row.error());
@@ -272,8 +294,12 @@ Result<SettledBooks> Library::answer(const SettleBooks& asked) {
     return refuse(asked.results.empty() ? ErrorCode::kInvalid : ErrorCode::kTooLarge,
                   fmt::format("results: from 1 to {} at once", kBatch));
   }
+  std::set<std::string_view> named;
   for (std::size_t i = 0; i < asked.results.size(); ++i) {
     if (auto fine = check(asked.results[i], i); !fine) return tl::unexpected(fine.error());
+    if (!named.insert(asked.results[i].book_id).second) {
+      return refuse(ErrorCode::kInvalid, fmt::format("results[{}].bookId: is named twice", i));
+    }
   }
   if (!is_id(asked.processing_id)) {
     return refuse(ErrorCode::kStaleClaim, "there is no such claim");

@@ -15,7 +15,8 @@ class Library final : public Application {
  public:
   // In `directory`/library.db. The broker outlives it.
   static Result<std::unique_ptr<Library>> open(const std::string& directory, Broker& broker,
-                                               HardcoverQueue::Clock clock);
+                                               HardcoverQueue::Clock clock,
+                                               const char* vfs = nullptr);
 
   [[nodiscard]] std::span<const Operation> operations() const override {
     return kLibraryOperations;

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "apps/library/hardcover_queue.h"
+#include "base/json.h"
 #include "base/retry_after.h"
 #include "base/sha256.h"
+#include "base/utf8.h"
 #include "base/wall_clock.h"
 #include "worker/outcomes.h"
 
@@ -16,7 +18,6 @@ namespace {
 constexpr Millis kCallTime{35'000};  // the service gives up after 30 s
 constexpr std::int64_t kDaySeconds = 86'400;
 constexpr std::int64_t kWaitMs = 30'000;
-constexpr int kUnauthorized = 401;
 constexpr int kTimeout = 408;
 constexpr int kTooMany = 429;
 constexpr int kUnavailableStatus = 503;
@@ -72,24 +73,16 @@ SettleOne HardcoverCaller::run(worker::Run& run) {
 SettleOne HardcoverCaller::judge(const HttpAnswer& answer) {
   heed_limits(answer);
   const auto says = [&] {
-    return fmt::format("the service answers {}: {}", answer.status, answer.body.substr(0, 300));
+    return fmt::format("the service answers {}: {}", answer.status,
+                       is_utf8(answer.body) ? clipped(answer.body, 300) : "no text");
   };
-  if (answer.status == kUnauthorized) {
-    {
-      const std::lock_guard lock(mutex_);
-      refusal_ = says();
-    }
-    on_refused_();
-    return worker::released();  // a client with another token may have better luck
-  }
   const auto wait = retry_after_ms(answer);
   if (answer.status == kTooMany || (answer.status == kUnavailableStatus && wait)) {
     return worker::throttled(says(), wait);
   }
-  const bool may_pass = answer.status == kTimeout || answer.status >= 500;
-  if (answer.status != 200) {
-    return worker::failed(says(), may_pass ? worker::Again::kLater : worker::Again::kNever);
-  }
+  if (answer.status == kTimeout || answer.status >= 500) return worker::failed(says());
+  // Another token, or another address, may have better luck with the same question.
+  if (answer.status != 200) return give_up(says());
   const auto found = read_found(answer.body);
   if (found) {
     std::string result;
@@ -97,9 +90,19 @@ SettleOne HardcoverCaller::judge(const HttpAnswer& answer) {
     return worker::finished(result);
   }
   if (found.error().code == ErrorCode::kOverloaded) return worker::throttled(found.error().message);
+  if (found.error().code == ErrorCode::kUnauthorized) return give_up(found.error().message);
   const bool is_final = found.error().code == ErrorCode::kInvalid;
   return worker::failed(found.error().message,
                         is_final ? worker::Again::kNever : worker::Again::kLater);
+}
+
+SettleOne HardcoverCaller::give_up(std::string why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!refusal_) refusal_ = std::move(why);
+  }
+  on_refused_();
+  return worker::released();
 }
 
 // What the service says of its limits holds for all clients.
@@ -114,10 +117,16 @@ void HardcoverCaller::heed_limits(const HttpAnswer& answer) {
       const auto until = Steady::now() + std::chrono::seconds(std::min(state.reset_s, kDaySeconds));
       used_up_until_ = std::max(used_up_until_, until);
     }
+    const RatePolicy* strictest = nullptr;
     for (const RatePolicy& policy : policies) {
-      if (policy.window_s >= kDaySeconds || policy == told_) continue;
-      news = policy;
+      if (policy.window_s >= kDaySeconds) continue;
+      const auto is_stricter = [](const RatePolicy& a, const RatePolicy& b) {
+        return static_cast<double>(a.quota) / static_cast<double>(a.window_s) <
+               static_cast<double>(b.quota) / static_cast<double>(b.window_s);
+      };
+      if (strictest == nullptr || is_stricter(policy, *strictest)) strictest = &policy;
     }
+    if (strictest != nullptr && *strictest != told_) news = *strictest;
   }
   if (!news) return;
   const std::int64_t burst =

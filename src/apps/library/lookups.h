@@ -25,19 +25,20 @@ struct HardcoverSettings {
 // Runs lookups. Its handler is a worker's.
 class HardcoverCaller {
  public:
-  // `on_refused`: the service does not know the token; nothing more may be run.
+  // `on_refused`: the service does not take what this client asks for; nothing more may be run.
   HardcoverCaller(HardcoverSettings settings, Door& library, std::function<void()> on_refused)
       : settings_(std::move(settings)), library_(library), on_refused_(std::move(on_refused)) {}
 
   SettleOne run(worker::Run& run);
 
-  // Why the token was refused; none: it was not.
+  // Why it was refused; none: it was not.
   [[nodiscard]] std::optional<std::string> refusal() const;
 
  private:
   using Steady = std::chrono::steady_clock;
 
   SettleOne judge(const HttpAnswer& answer);
+  SettleOne give_up(std::string why);
   void heed_limits(const HttpAnswer& answer);
 
   const HardcoverSettings settings_;

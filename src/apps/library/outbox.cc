@@ -71,6 +71,11 @@ void Outbox::sweep() {
   swept_ = told_;
 }
 
+std::int64_t Outbox::unsent() {
+  apps::Rows rows = database_.query("SELECT count(*) FROM outbox WHERE number > ?", told_);
+  return rows.next() ? rows.integer(0) : 0;
+}
+
 std::int64_t Outbox::unsent_pushes() {
   apps::Rows rows =
       database_.query("SELECT count(*) FROM outbox WHERE number > ? AND deed = 'push'", told_);
@@ -126,6 +131,7 @@ Status Outbox::push_all(std::span<const Row> rows) {
     task.queue = kBookQueue;
     task.user = kUser;
     task.type = kBookQueue;
+    task.timeout_ms = 0;  // whatever the queue's policy says: a claim lasts until it is settled
     task.payload = fmt::format(R"({{"bookId":"{}"}})", row.subject);
   }
   if (auto pushed = call(broker_, std::move(push), apps::with_patience()); !pushed) {

@@ -42,7 +42,9 @@ class Outbox {
     std::int64_t canceled = 0;
   };
   Result<Told> relay(std::int64_t most, TimePoint now);
+  std::int64_t unsent();
   std::int64_t unsent_pushes();
+  [[nodiscard]] bool is_unsent(std::int64_t row) const { return row > told_; }
 
   // Removes the rows that were told. By itself this happens with the next transaction.
   void sweep();

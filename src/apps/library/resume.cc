@@ -26,32 +26,36 @@ std::string claim_in(const std::string& path) {
 
 }  // namespace
 
+std::unique_ptr<ResumePlace> ResumePlace::try_place(const std::string& folder, int number) {
+  const std::string path = fmt::format("{}/client-{}", folder, number);
+  const int lock = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0) return nullptr;
+  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) {
+    return std::unique_ptr<ResumePlace>(new ResumePlace(lock, path, claim_in(path)));
+  }
+  ::close(lock);
+  return nullptr;
+}
+
+std::unique_ptr<ResumePlace> ResumePlace::take_left(const std::string& folder) {
+  for (int number = 1; number <= kMostPlaces; ++number) {
+    if (!std::filesystem::exists(fmt::format("{}/client-{}.lock", folder, number))) break;
+    auto place = try_place(folder, number);
+    if (place && !place->processing_id().empty()) return place;
+  }
+  return nullptr;
+}
+
 Result<std::unique_ptr<ResumePlace>> ResumePlace::take(const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) {
     return refuse(ErrorCode::kInvalid, fmt::format("{}: {}", folder, failed.message()));
   }
-  const auto try_place = [&](int number) -> std::unique_ptr<ResumePlace> {
-    const std::string path = fmt::format("{}/client-{}", folder, number);
-    const int lock = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock < 0) return nullptr;
-    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) {
-      return std::unique_ptr<ResumePlace>(new ResumePlace(lock, path, claim_in(path)));
-    }
-    ::close(lock);
-    return nullptr;
-  };
-  std::unique_ptr<ResumePlace> unused;
+  if (auto left = take_left(folder)) return left;
   for (int number = 1; number <= kMostPlaces; ++number) {
-    const bool exists = std::filesystem::exists(fmt::format("{}/client-{}.lock", folder, number));
-    if (!exists && unused) break;
-    auto place = try_place(number);
-    if (place && !place->processing_id().empty()) return place;
-    if (place && !unused) unused = std::move(place);
-    if (!exists) break;
+    if (auto place = try_place(folder, number)) return place;
   }
-  if (unused) return unused;
   return refuse(
       ErrorCode::kUnavailable,
       fmt::format("{}: cannot keep what this client works on: {}", folder, std::strerror(errno)));

@@ -14,6 +14,8 @@ class ResumePlace {
  public:
   // One that a dead client left with a claim, else any that is free. Makes the folder.
   static Result<std::unique_ptr<ResumePlace>> take(const std::string& folder);
+  // The former only; none: nobody left one.
+  static std::unique_ptr<ResumePlace> take_left(const std::string& folder);
   ResumePlace(const ResumePlace&) = delete;
   ResumePlace& operator=(const ResumePlace&) = delete;
   ~ResumePlace();
@@ -23,6 +25,7 @@ class ResumePlace {
   void clear();
 
  private:
+  static std::unique_ptr<ResumePlace> try_place(const std::string& folder, int number);
   ResumePlace(int lock, std::string path, std::string processing_id)
       : lock_(lock), path_(std::move(path)), processing_id_(std::move(processing_id)) {}
 

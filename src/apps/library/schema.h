@@ -34,6 +34,7 @@ CREATE TABLE books(
 CREATE INDEX books_by_name ON books(name_hash) WHERE name_hash IS NOT NULL;
 CREATE INDEX books_not_queued ON books(number) WHERE hardcover_id IS NULL AND task IS NULL;
 CREATE INDEX books_missing ON books(number) WHERE hardcover_id IS NULL;
+CREATE INDEX books_queued ON books(number) WHERE task IS NOT NULL;
 CREATE INDEX books_to_clean ON books(number) WHERE hardcover_id IS NOT NULL AND task IS NOT NULL;
 CREATE INDEX books_with_id ON books(number) WHERE hardcover_id IS NOT NULL;
 

@@ -247,9 +247,11 @@ Status Shelf::change(const BookRow& row, const BookFields& fields, TimePoint now
   }
   database_.run(
       "UPDATE books SET title = ?, long_title = ?, synopsis = ?, open_library_id = ?,"
-      " good_reads_id = ?, hardcover_id = ?, hardcover_slug = ?, updated_at = ? WHERE number = ?",
+      " good_reads_id = ?, hardcover_id = ?, hardcover_slug = ?, updated_at = ?, name_hash = ?"
+      " WHERE number = ?",
       fields.title, fields.long_title, fields.synopsis, fields.open_library_id,
-      fields.good_reads_id, fields.hardcover_id, fields.hardcover_slug, now, row.number);
+      fields.good_reads_id, fields.hardcover_id, fields.hardcover_slug, now,
+      isbn ? MaybeNumber() : MaybeNumber(name_hash(fields)), row.number);
   // Another edition of the same book may have had it.
   database_.run(
       "UPDATE editions SET isbn13 = NULL WHERE book = ?1 AND isbn13 = ?2 AND number <>"
@@ -302,13 +304,36 @@ void Shelf::set_ids(const BookRow& row, const Ids& ids, TimePoint now) {
         ids.book, ids.slug, now, row.number);
   }
   if (ids.edition) {
-    database_.run("UPDATE editions SET hardcover_id = ? WHERE id = ?", ids.edition->hardcover_id,
-                  ids.edition->id);
+    database_.run("UPDATE editions SET hardcover_id = ? WHERE id = ? AND book = ?",
+                  ids.edition->hardcover_id, ids.edition->id, row.number);
   }
   for (const HardcoverIds& author : ids.authors) {
-    database_.run("UPDATE authors SET hardcover_id = ?, hardcover_slug = ? WHERE id = ?",
-                  author.hardcover_id, author.hardcover_slug, author.id);
+    database_.run(
+        "UPDATE authors SET hardcover_id = ?, hardcover_slug = ? WHERE id = ?"
+        " AND number IN (SELECT author FROM book_authors WHERE book = ?)",
+        author.hardcover_id, author.hardcover_slug, author.id, row.number);
   }
+}
+
+std::vector<BookRow> Shelf::queued_after(std::int64_t number, std::int64_t most) {
+  std::vector<BookRow> found;
+  apps::Rows rows = database_.query(
+      "SELECT number, id, task FROM books INDEXED BY books_queued"
+      " WHERE task IS NOT NULL AND number > ? ORDER BY number LIMIT ?",
+      number, most);
+  while (rows.next()) {
+    found.push_back({.number = rows.integer(0), .id = rows.text(1), .task = rows.integer(2)});
+  }
+  return found;
+}
+
+void Shelf::leave_queue(const BookRow& row, const std::string& reason) {
+  database_.run("UPDATE books SET task = NULL, reason = iif(?1 = '', reason, ?1) WHERE number = ?2",
+                reason, row.number);
+}
+
+void Shelf::rejoin_queue(const BookRow& row) {
+  database_.run("UPDATE books SET task = last_task WHERE number = ?", row.number);
 }
 
 void Shelf::note_attempt(const BookRow& row, const std::string& reason, TimePoint now) {

@@ -44,8 +44,8 @@ class Shelf {
   Status add_edition(const BookRow& row, const BookFields& edition, TimePoint now);
   void remove(const BookRow& row);
 
-  // What Hardcover calls it. `check_ids` refuses an edition or an author that is none of the
-  // book's.
+  // What Hardcover calls it. Editions and authors that are none of the book's are passed over;
+  // `check_ids` refuses them.
   struct Ids {
     MaybeNumber book;
     MaybeText slug;
@@ -54,6 +54,11 @@ class Shelf {
   };
   Status check_ids(const BookRow& row, const Ids& ids);
   void set_ids(const BookRow& row, const Ids& ids, TimePoint now);
+
+  std::vector<BookRow> queued_after(std::int64_t number, std::int64_t most);
+  // Its task has ended without the library. With no reason, that of the last attempt stays.
+  void leave_queue(const BookRow& row, const std::string& reason);
+  void rejoin_queue(const BookRow& row);  // with the task that it had last
 
   // A search that ended without an id.
   void note_attempt(const BookRow& row, const std::string& reason, TimePoint now);

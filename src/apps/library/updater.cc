@@ -7,6 +7,7 @@
 
 #include "apps/library/hardcover_queue.h"
 #include "base/rest.h"
+#include "base/utf8.h"
 #include "base/wall_clock.h"
 
 namespace retsu::library {
@@ -100,8 +101,9 @@ Result<UpdateProgress> Updater::run(const std::stop_token& stop) {
   books_done.request_stop();
   lookups.join();
   if (const auto refusal = caller_.refusal()) {
-    return refuse(ErrorCode::kUnauthorized,
-                  fmt::format("Hardcover does not accept the token: {}", *refusal));
+    return refuse(
+        ErrorCode::kUnauthorized,
+        fmt::format("Hardcover does not accept the token, or it is not there: {}", *refusal));
   }
   if (!ran) return tl::unexpected(ran.error());
   if (!status) return tl::unexpected(status.error());
@@ -127,15 +129,11 @@ Status Updater::work_on(const MissingBooks& claimed, const std::stop_token& stop
         has_failed = !status;
       }
       if (!stop.stop_requested() && !has_failed) one = look_up_book(book, stop);
-      Status settled;
-      if (one.outcome == Verdict::kRelease) {
-        const std::lock_guard lock(mutex);
-        rest_of_them.push_back(book);
-      } else {
-        settled = settle(claimed.processing_id, std::move(one));
-      }
+      Result<bool> settled = false;
+      if (one.outcome != Verdict::kRelease) settled = settle(claimed.processing_id, std::move(one));
       const std::lock_guard lock(mutex);
-      if (!settled && status) status = std::move(settled);
+      if (settled && !*settled) rest_of_them.push_back(book);
+      if (!settled && status) status = tl::unexpected(std::move(settled.error()));
     }
   };
   {
@@ -155,7 +153,7 @@ SettleBook Updater::look_up_book(const MissingBook& book, const std::stop_token&
       one.outcome = stop.stop_requested() || found.error().code == ErrorCode::kShutdown
                         ? Verdict::kRelease
                         : Verdict::kFailed;
-      one.reason = found.error().message.substr(0, 900);
+      one.reason = clipped(found.error().message, 900);
       one.retryable = found.error().code != ErrorCode::kInvalid;
       return one;
     }
@@ -168,12 +166,17 @@ SettleBook Updater::look_up_book(const MissingBook& book, const std::stop_token&
   return one;
 }
 
-Status Updater::settle(const std::string& processing_id, SettleBook one) {
+// False: the library did not take it, and the claim still holds the book.
+Result<bool> Updater::settle(const std::string& processing_id, SettleBook one) {
   const Verdict verdict = one.outcome;
   const auto settled =
       library_.ask(SettleBooks{.processing_id = processing_id, .results = {std::move(one)}});
-  const bool is_lost = settled && !settled->results.empty() && !settled->results[0].ok;
   if (!settled) return tl::unexpected(settled.error());
+  const bool is_lost = settled->results.empty() || !settled->results[0].ok;
+  if (is_lost && !settled->results.empty() && settled->results[0].error) {
+    const ErrorCode code = settled->results[0].error->code;
+    if (code != ErrorCode::kStaleClaim && code != ErrorCode::kNotFound) return false;
+  }
   {
     const std::lock_guard lock(mutex_);
     std::int64_t& count = is_lost                          ? progress_.lost
@@ -184,7 +187,7 @@ Status Updater::settle(const std::string& processing_id, SettleBook one) {
     --progress_.left;
   }
   tell();
-  return {};
+  return true;
 }
 
 Status Updater::release(const std::string& processing_id, const std::vector<MissingBook>& books) {

@@ -45,7 +45,7 @@ class Updater {
 
   Status work_on(const MissingBooks& claimed, const std::stop_token& stop);
   SettleBook look_up_book(const MissingBook& book, const std::stop_token& stop);
-  Status settle(const std::string& processing_id, SettleBook one);
+  Result<bool> settle(const std::string& processing_id, SettleBook one);
   Status release(const std::string& processing_id, const std::vector<MissingBook>& books);
   void note_left(std::int64_t unclaimed, std::int64_t own);
   void tell();
