@@ -9,10 +9,11 @@
 namespace retsu::apps {
 namespace {
 
-// Another process that reads or copies the file may be in the way for a moment.
+// Another process that reads or copies the file may be in the way for a moment. EXTRA, and before
+// the mode is changed: a rollback journal that came back with the power would undo everything.
 constexpr const char* kSettings =
-    "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-    "PRAGMA wal_autocheckpoint = 8000; PRAGMA foreign_keys = ON; PRAGMA cache_size = -131072; "
+    "PRAGMA busy_timeout = 5000; PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL;"
+    "PRAGMA wal_autocheckpoint = 8000; PRAGMA foreign_keys = ON; PRAGMA cache_size = -131072;"
     "PRAGMA temp_store = MEMORY;";
 
 }  // namespace

@@ -1,8 +1,11 @@
 // Tables and queue agree, whatever call fails on the way, and wherever the process ends.
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "library/library_test.h"
+#include "reference/simulated_disk.h"
+#include "seed.h"
 #include "small_disk.h"
 
 namespace retsu {
@@ -42,8 +45,9 @@ class OutboxTest : public testing::Test {
  protected:
   using Reply = Result<AppResponse>;
 
-  void open(Broker& broker, const std::string& directory) {
-    auto opened = library::Library::open(directory, broker, [this] { return now_; });
+  void open(Broker& broker, const std::string& directory, const char* vfs = nullptr) {
+    auto opened = library::Library::open(
+        directory, broker, [this] { return now_; }, vfs);
     library_ = opened ? *std::move(opened) : nullptr;
   }
   template <class Op>
@@ -162,6 +166,36 @@ TEST_F(OutboxTest, TablesAndQueueAgreeAfterAnyCallWasTheLast) {
     }
   }
   EXPECT_GT(calls, 20);
+}
+
+// The queue is on another machine, whose power stays.
+TEST_F(OutboxTest, TablesAndQueueAgreeAfterThePowerFailedAtAnyCall) {
+  std::mt19937_64 dice(seed_of_this_run());
+  std::uint64_t calls = 0;
+  for (std::uint64_t last = 1;; ++last) {
+    SCOPED_TRACE(testing::Message() << "the last call is " << last);
+    accepted_.clear();
+    with_id_.clear();
+    const TemporaryDirectory directory;
+    reference::SimulatedDisk disk;
+    MemoryBroker queue({}, [this] { return now_; });
+    disk.cut_power_at(last);
+    open(queue, directory.path(), disk.vfs());
+    live();
+    const bool survived = disk.keep_power();
+    library_.reset();
+    disk.power_loss(dice);
+    open(queue, directory.path(), disk.vfs());
+    ASSERT_TRUE(library_);
+    expect_agreement(queue);
+    live();  // and all goes on
+    expect_agreement(queue);
+    library_.reset();
+    if (HasFailure()) return;
+    if (survived) break;
+    calls = last;
+  }
+  EXPECT_GT(calls, 40);
 }
 
 TEST_F(OutboxTest, WhatTheQueueDoesNotTakeIsToldLater) {
