@@ -24,15 +24,20 @@ class ClientProcess {
     std::string service;
     std::string token = "right";
     std::string name;
-    std::string folder;  // for what it remembers, and what it says
+    std::string folder;      // for what it remembers, and what it says
+    std::string state = {};  // for what it remembers, if not there
     std::vector<std::string> more = {};
   };
   explicit ClientProcess(Settings settings) : settings_(std::move(settings)) {
     const char* const build = std::getenv("RETSU_BUILD_DIR");
     const std::string program = std::string(build != nullptr ? build : "build/release") + "/retsu";
-    std::vector<std::string> words{program,  "library",         "update",  "--json",
-                                   "--at",   settings_.library, "--url",   settings_.service,
-                                   "--name", settings_.name,    "--state", settings_.folder};
+    std::vector<std::string> words{
+        program,   "library",
+        "update",  "--json",
+        "--at",    settings_.library,
+        "--url",   settings_.service,
+        "--name",  settings_.name,
+        "--state", settings_.state.empty() ? settings_.folder : settings_.state};
     words.insert(words.end(), settings_.more.begin(), settings_.more.end());
     std::vector<char*> arguments;
     for (std::string& each : words) arguments.push_back(each.data());

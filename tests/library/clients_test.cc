@@ -9,9 +9,11 @@
 #include "apps/library/door.h"
 #include "base/isbn.h"
 #include "base/temporary_directory.h"
+#include "broker/remote/remote_broker.h"
 #include "crash/server_process.h"
 #include "deep.h"
 #include "library/client_process.h"
+#include "service.h"
 #include "simulators/hardcover/hardcover.h"
 
 namespace retsu {
@@ -240,6 +242,88 @@ TEST_F(LibraryClients, FaultsOfTheServiceLoseNoBook) {
   EXPECT_EQ(ann->wait(), 0) << ann->complained();
   expect_all_looked_up(120);
   EXPECT_EQ(answered("429"), 2);
+}
+
+// Something that is not the service, or not as it should be.
+class LibraryClientsElsewhere : public LibraryClients {
+ protected:
+  std::unique_ptr<ClientProcess> client_at(const Service& other, const std::string& name) {
+    return std::make_unique<ClientProcess>(
+        ClientProcess::Settings{.library = server_->url(),
+                                .service = other.url(),
+                                .name = name,
+                                .folder = directory_.path() + "/" + name});
+  }
+  std::size_t dead_letters() {
+    RemoteBroker broker({.url = server_->url()});
+    return call(broker, ListDead{})->tasks.size();
+  }
+};
+
+TEST_F(LibraryClientsElsewhere, OneAtAWrongAddressGivesUpAndSpoilsNothing) {
+  start_service({.speed = 300, .daily_limit = false});
+  start_server();
+  add_books(30);
+  Service other([](const std::string&) { return Service::response("404 Not Found", "nothing"); });
+  auto ann = client_at(other, "ann");
+  EXPECT_EQ(ann->wait(), 1);
+  EXPECT_THAT(ann->complained(), HasSubstr("404"));
+  EXPECT_EQ(status().unclaimed, 30);
+  EXPECT_EQ(dead_letters(), 0);
+  auto ben = client("ben");
+  EXPECT_EQ(ben->wait(), 0) << ben->complained();
+  expect_all_looked_up(30);
+}
+
+TEST_F(LibraryClientsElsewhere, ATokenThatIsRefusedInA200StopsAtOnce) {
+  start_server();
+  add_books(30);
+  Service other([](const std::string&) {
+    return Service::response(
+        "200 OK", R"({"errors":[{"message":"expired","extensions":{"code":"invalid-jwt"}}]})");
+  });
+  auto ann = client_at(other, "ann");
+  EXPECT_EQ(ann->wait(), 1);
+  EXPECT_EQ(status().unclaimed, 30);
+  EXPECT_LE(other.requests().size(), 5);
+}
+
+TEST_F(LibraryClientsElsewhere, AnErrorPageThatIsNoTextIsTriedAgainAndBuriesNothing) {
+  start_server();
+  add_books(30);
+  Service other([](const std::string&) {
+    return Service::response("500 Internal Server Error", "caf\xE9 is closed");
+  });
+  auto ann = client_at(other, "ann");
+  ASSERT_TRUE(wait_until([&] { return other.requests().size() >= 10; }));
+  ann->signal(SIGTERM);
+  EXPECT_EQ(ann->wait(), 0) << ann->complained();
+  EXPECT_EQ(status().unclaimed, 30);
+  EXPECT_EQ(dead_letters(), 0);
+}
+
+TEST_F(LibraryClients, OneGoesOnWithWhatSeveralOfItsMachineLeft) {
+  start_service({.speed = 300, .daily_limit = false});
+  start_server();
+  add_books(300);
+  const auto start = [&](const std::string& name) {
+    return std::make_unique<ClientProcess>(
+        ClientProcess::Settings{.library = server_->url(),
+                                .service = service_->url(),
+                                .name = name,
+                                .folder = directory_.path() + "/" + name,
+                                .state = directory_.path() + "/state",
+                                .more = {"--lease", "2s", "--batch", "50"}});
+  };
+  {
+    std::vector<std::unique_ptr<ClientProcess>> killed;
+    for (const char* name : {"ann", "ben", "cal"}) killed.push_back(start(name));
+    ASSERT_TRUE(wait_until([&] { return status().claimed >= 110; }));
+  }
+  auto dee = start("dee");
+  EXPECT_EQ(dee->wait(), 0) << dee->complained();
+  EXPECT_EQ(status().claimed, 0);
+  expect_all_looked_up(300);
 }
 
 TEST_F(LibraryClients, AServerThatIsKilledComesBackAndNothingIsLost) {

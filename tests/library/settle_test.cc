@@ -1,4 +1,6 @@
 // What the library has beyond the seed: settling book by book, requeueing, idempotency, limits.
+#include <latch>
+
 #include "library/library_test.h"
 #include "server/tokens.h"
 
@@ -475,6 +477,34 @@ TEST_F(LibraryBooks, ThePaceOfTheServiceBecomesThatOfTheQueue) {
     EXPECT_GE(made.rate->burst, 1);
     EXPECT_LE(made.rate->burst + *made.concurrency, std::max(2, burst)) << burst;
   }
+}
+
+TEST_F(LibraryBooks, AServerThatStopsLeavesNoClaimThatNobodyKnows) {
+  add(3'000);
+  std::mutex mutex;
+  std::int64_t received = 0;
+  std::latch ended(60);
+  HttpClient client;
+  for (int i = 0; i < 60; ++i) {
+    const std::string target = i % 3 == 0 ? std::string(kMissing) : "/api/books?limit=1000";
+    client.start({.url = server_->address() + target}, [&, i](HttpClient::Answered answer) {
+      if (i % 3 == 0 && answer && answer->status == 200) {
+        const auto claimed = from_json<MissingBooks>(answer->body);
+        const std::lock_guard lock(mutex);
+        received += std::ssize(claimed->books);
+      }
+      ended.count_down();
+    });
+  }
+  status();  // some have been served by then
+  server_->stop(Millis(1));
+  server_.reset();
+  ended.wait();
+  std::int64_t held = 0;
+  for (const ClaimInfo& claim : call(queue_, ListClaims{})->claims) held += std::ssize(claim.tasks);
+  EXPECT_LT(held, 2'000);
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(held, received);
 }
 
 TEST_F(LibraryBooks, EachDoorNeedsItsScope) {
