@@ -10,9 +10,9 @@
 #include "base/isbn.h"
 #include "base/temporary_directory.h"
 #include "broker/remote/remote_broker.h"
+#include "crash/client_process.h"
 #include "crash/server_process.h"
 #include "deep.h"
-#include "library/client_process.h"
 #include "service.h"
 #include "simulators/hardcover/hardcover.h"
 
