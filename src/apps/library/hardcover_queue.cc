@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kRelayRows = 1'000;
 constexpr std::int64_t kAgreedAtOnce = 1'000;
+constexpr int kClaimRounds = 100;
 constexpr int kRelayRounds = 10;               // for somebody who waits
 constexpr std::int64_t kQueueAtOnce = 10'000;  // books in one transaction
 
@@ -183,7 +184,7 @@ Result<MissingBooks> HardcoverQueue::claim(const ClaimMissing& asked) {
   MissingBooks answer;
   answer.processing_id = asked.processing_id.empty() ? ids_.next(clock_()) : asked.processing_id;
   // Books that need no id any more may fill a whole claim: then there is more to claim.
-  while (answer.books.empty()) {
+  for (int round = 0; round < kClaimRounds && answer.books.empty(); ++round) {
     const auto claimed = call(broker_,
                               Claim{.queues = {kBookQueue},
                                     .max = asked.limit,
