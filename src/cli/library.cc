@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-
 #include "broker/engine_broker.h"
 #include "cli/commands.h"
+#include "cli/environment.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/times.h"
@@ -103,9 +102,9 @@ Result<std::unique_ptr<Door>> open_library(Session& session, Millis patience) {
   }
   const auto directory = session.directory();
   if (!directory) return tl::unexpected(directory.error());
-  const char* const data = std::getenv("RETSU_DATA");
-  auto library = Library::open(data != nullptr && *data != 0 ? data : *directory, **broker,
-                               EngineBroker::system_clock());
+  const std::string data = variable("RETSU_DATA");
+  auto library =
+      Library::open(data.empty() ? *directory : data, **broker, EngineBroker::system_clock());
   if (!library) return tl::unexpected(std::move(library.error()));
   return std::make_unique<LocalDoor>(*std::move(library));
 }

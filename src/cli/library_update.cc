@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdlib>
 #include <thread>
 
 #include "apps/library/updater.h"
 #include "base/file_limit.h"
 #include "base/sha256.h"
 #include "cli/commands.h"
+#include "cli/environment.h"
 #include "cli/library.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -45,17 +44,6 @@ constexpr auto fields_of(std::type_identity<Summary>) {
               Field{"failed", &Summary::failed, kAlwaysShown},
               Field{"lost", &Summary::lost, kAlwaysShown},
               Field{"left", &Summary::left, kAlwaysShown}};
-}
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
-
-std::string default_name() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = 0;
-  return fmt::format("{}:{}", host.data(), ::getpid());
 }
 
 // Of this machine's clients of one library.
@@ -134,7 +122,7 @@ Result<UpdateSettings> settings_of(const Options& options) {
   return UpdateSettings{
       .hardcover = {.url = options.url,
                     .token = token,
-                    .client = options.name.empty() ? default_name() : options.name},
+                    .client = options.name.empty() ? process_name() : options.name},
       .at_once = options.at_once,
       .lease = *lease,
       .batch = options.batch,

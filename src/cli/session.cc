@@ -2,23 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "broker/embedded/embedded_broker.h"
 #include "broker/embedded/store_files.h"
 #include "broker/remote/remote_broker.h"
+#include "cli/environment.h"
 #include "cli/store_server.h"
 #include "cli/times.h"
 
 namespace retsu::cli {
-namespace {
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
-
-}  // namespace
 
 Error unreachable(Error error) {
   if (error.code != ErrorCode::kConflict) return error;

@@ -12,6 +12,7 @@
 
 #include "base/file_limit.h"
 #include "cli/commands.h"
+#include "cli/environment.h"
 #include "cli/options.h"
 #include "cli/session.h"
 #include "cli/signals.h"
@@ -134,12 +135,6 @@ class Stopper {
   std::jthread thread_;  // after what it uses
 };
 
-std::string default_name() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = 0;
-  return fmt::format("{}:{}", host.data(), ::getpid());
-}
-
 bool is_program(const std::string& path) {
   std::error_code ignored;
   return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, ignored);
@@ -199,7 +194,7 @@ Result<int> work(Session& session, const Options& options) {
   settings.steal = options.steal;
   settings.concurrency = options.concurrency;
   settings.lease = times->lease;
-  settings.name = options.name.empty() ? default_name() : options.name;
+  settings.name = options.name.empty() ? process_name() : options.name;
   settings.until_empty = options.until_empty;
   settings.on_end = [&](const worker::Ended& end) { report.add(end); };
   worker::Worker worker(**broker, std::move(settings));
