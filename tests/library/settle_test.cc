@@ -501,7 +501,8 @@ TEST_F(LibraryBooks, AServerThatStopsLeavesNoClaimThatNobodyKnows) {
   server_.reset();
   ended.wait();
   std::int64_t held = 0;
-  for (const ClaimInfo& claim : call(queue_, ListClaims{})->claims) held += std::ssize(claim.tasks);
+  const auto claims = call(queue_, ListClaims{});
+  for (const ClaimInfo& claim : claims->claims) held += std::ssize(claim.tasks);
   EXPECT_LT(held, 2'000);
   const std::lock_guard lock(mutex);
   EXPECT_EQ(held, received);
