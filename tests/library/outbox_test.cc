@@ -101,7 +101,10 @@ class OutboxTest : public testing::Test {
       if (second && !second->books.empty()) give_id(second->books[0].book_id);
     }
     (void)ask(ResetOld{.older_than = 0});
-    if (!ids.empty() && ask(DeleteBook{ids.back()})) accepted_.erase(ids.back());
+    if (!ids.empty()) {
+      (void)ask(DeleteBook{ids.back()});
+      accepted_.erase(ids.back());  // what was not answered may have happened
+    }
     (void)ask(Requeue{});
   }
 
