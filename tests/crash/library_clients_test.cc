@@ -141,7 +141,7 @@ TEST_F(LibraryClients, TenShareAListWhileTwoAreKilledAndOneIsFrozen) {
   add_books(books);
   std::vector<std::unique_ptr<ClientProcess>> clients;
   for (int i = 0; i < 10; ++i) {
-    clients.push_back(client("client-" + std::to_string(i), {"--lease", "5s"}));
+    clients.push_back(client("client-" + std::to_string(i), {"--lease", "10s"}));
   }
   wait_for_done(books / 5);
   clients[0]->signal(SIGKILL);
@@ -184,13 +184,13 @@ TEST_F(LibraryClients, OneThatWasKilledGoesOnWhereItWasWithoutRepeatingABook) {
   start_service({.speed = 300, .daily_limit = false});
   start_server();
   add_books(150);
-  auto first = client("ann", {"--lease", "2s"});
+  auto first = client("ann", {"--lease", "5s"});
   wait_for_done(30);
   first->signal(SIGKILL);
   first->wait();
   const std::string claim = first->claim();
   EXPECT_THAT(claim, testing::SizeIs(36));
-  auto second = client("ann", {"--lease", "2s"});
+  auto second = client("ann", {"--lease", "5s"});
   EXPECT_EQ(second->wait(), 0) << second->complained();
   EXPECT_THAT(second->complained(), HasSubstr(claim));
   expect_all_looked_up(150);
@@ -303,7 +303,7 @@ TEST_F(LibraryClientsElsewhere, AnErrorPageThatIsNoTextIsTriedAgainAndBuriesNoth
 }
 
 TEST_F(LibraryClients, OneGoesOnWithWhatSeveralOfItsMachineLeft) {
-  start_service({.speed = 300, .daily_limit = false});
+  start_service({.speed = 50, .daily_limit = false});
   start_server();
   add_books(300);
   const auto start = [&](const std::string& name) {
@@ -332,7 +332,7 @@ TEST_F(LibraryClients, AServerThatIsKilledComesBackAndNothingIsLost) {
   add_books(600);
   const std::string address = "127.0.0.1:" + std::to_string(server_->port());
   std::vector<std::unique_ptr<ClientProcess>> clients;
-  for (const char* name : {"ann", "ben", "cal"}) clients.push_back(client(name, {"--lease", "3s"}));
+  for (const char* name : {"ann", "ben", "cal"}) clients.push_back(client(name, {"--lease", "5s"}));
   for (const int done : {100, 250, 400}) {
     wait_for_done(done);
     server_.emplace(directory_.path() + "/q", address);  // the old one is killed
@@ -340,7 +340,7 @@ TEST_F(LibraryClients, AServerThatIsKilledComesBackAndNothingIsLost) {
   for (auto& each : clients) EXPECT_EQ(each->wait(), 0) << each->complained();
   wait_for_done(600);
   expect_all_looked_up(600);
-  for (const auto& [asked, made] : calls()) EXPECT_LE(made.size(), 2) << asked;
+  for (const auto& [asked, made] : calls()) EXPECT_LE(made.size(), 4) << asked;  // once a kill
 }
 
 TEST_F(LibraryClients, TheDailyLimitIsWaitedFor) {
