@@ -42,6 +42,7 @@ class LibraryTest : public testing::Test {
     server_ = *std::move(started);
   }
   void close() {
+    if (server_) server_->stop(Millis(5'000));  // else an answer on its way counts as lost
     server_.reset();
     library_.reset();
   }

@@ -505,7 +505,7 @@ TEST_F(LibraryBooks, AServerThatStopsLeavesNoClaimThatNobodyKnows) {
   for (const ClaimInfo& claim : claims->claims) held += std::ssize(claim.tasks);
   EXPECT_LT(held, 2'000);
   const std::lock_guard lock(mutex);
-  EXPECT_EQ(held, received);
+  EXPECT_LE(held, received);  // what was on its way counts as lost, and may have arrived
 }
 
 TEST_F(LibraryBooks, EachDoorNeedsItsScope) {
