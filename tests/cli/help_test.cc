@@ -53,9 +53,8 @@ TEST_F(HelpTest, EveryExampleIsUnderstood) {
       const Ran ran = shell("set -- " + own + "; shift; retsu \"$@\" --help");
       EXPECT_EQ(ran.status, 0) << line << ran.err;
       // A server would go on for ever; what is asked of a directory is answered at once.
-      const Ran asked =
-          shell("export RETSU_URL=./example RETSU_LISTEN=127.0.0.1:0; timeout 1 " +
-                command + " | cat > /dev/null");
+      const Ran asked = shell("export RETSU_URL=./example RETSU_LISTEN=127.0.0.1:0; timeout 1 " +
+                              command + " | cat > /dev/null");
       EXPECT_THAT(asked.err, Not(HasSubstr("not expected"))) << line;
     }
   }
