@@ -14,7 +14,8 @@ namespace retsu {
 // Makes what the engine did last, group by group: prepare, commit, and, if that went well, kept and
 // note. All calls come from the broker's owner thread but commit(), which may run beside it while
 // it goes on with the engine; meanwhile nothing is asked of the keeper but to note the group
-// before.
+// before. commit() may read the group, not copy or drop pointers to queues and lines: these are
+// counted for one thread.
 class Keeper {
  public:
   virtual ~Keeper() = default;

@@ -17,8 +17,8 @@ sqlite::Done Fold::prepare(sqlite::Database& database) {
 void Fold::add(engine::Changes changes) {
   const AsStored note{[&]<class Row>(std::optional<Row>& before, std::optional<Row>& after) {
     if (!before && !after) return;
-    Key<Row> key = key_of(after ? *after : *before);
-    set<Row>(std::move(key), std::move(after));
+    const Key<Row> key = key_of(after ? *after : *before);
+    set<Row>(key, std::move(after), !before);
   }};
   for (engine::AnyChange& change : changes) std::visit(note, change);
 }
@@ -28,20 +28,22 @@ void Fold::turn() {
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
     rows.old.reserve(rows.young.size());
-    for (auto& [key, row] : rows.young) rows.old.push_back({key, std::move(row)});
+    for (auto& [place, latest] : rows.young) rows.old.push_back({place, std::move(latest)});
     rows.young.clear();
-    std::ranges::sort(rows.old, {}, &Entry<Row>::key);
-    left_ += rows.old.size();
+    std::ranges::sort(rows.old, {}, &Entry<Row>::place);
+    left_ += rows.old.size() * kCost<Row>;
   });
 }
 
 void Fold::choose(std::size_t most) {
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
-    for (; most > 0 && rows.chosen < rows.old.size(); --most, --left_, ++rows.chosen) {
+    for (; most > 0 && rows.chosen < rows.old.size(); ++rows.chosen) {
+      most -= std::min(most, kCost<Row>);
+      left_ -= kCost<Row>;
       Entry<Row>& entry = rows.old[rows.chosen];
-      const auto later = rows.young.find(entry.key);
-      entry.dropped = later != rows.young.end() && !later->second;
+      const auto later = rows.young.find(entry.place);
+      entry.dropped = later != rows.young.end() && later->second.is_gone();
     }
   });
 }
@@ -53,7 +55,7 @@ sqlite::Done Fold::write() {
     for (std::size_t i = rows.written; done && i < rows.chosen; ++i) {
       const Entry<Row>& entry = rows.old[i];
       if (entry.dropped) continue;
-      done = entry.row ? rows.table.put(*entry.row) : rows.table.remove(entry.key);
+      done = entry.latest.write(rows.table, entry.place);
     }
   });
   return done;
@@ -62,7 +64,8 @@ sqlite::Done Fold::write() {
 void Fold::commit(const std::function<void(const engine::TaskRow&)>& visit) {
   const auto& tasks = std::get<Rows<engine::TaskRow>>(rows_);
   for (std::size_t i = tasks.written; visit && i < tasks.chosen; ++i) {
-    if (tasks.old[i].row && !tasks.old[i].dropped) visit(*tasks.old[i].row);
+    const engine::TaskRow* row = tasks.old[i].latest.row();
+    if (row != nullptr && !tasks.old[i].dropped) visit(*row);
   }
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
@@ -76,7 +79,7 @@ void Fold::commit(const std::function<void(const engine::TaskRow&)>& visit) {
 void Fold::roll_back() {
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
-    left_ += rows.chosen - rows.written;
+    left_ += (rows.chosen - rows.written) * kCost<Row>;
     rows.chosen = rows.written;
   });
 }

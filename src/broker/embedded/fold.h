@@ -3,12 +3,11 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "broker/embedded/table.h"
+#include "broker/embedded/latest.h"
 
 namespace retsu::embedded {
 
@@ -22,17 +21,13 @@ class Fold {
  public:
   sqlite::Done prepare(sqlite::Database& database);
 
-  // The row is so now; none: it is gone.
+  // The row is so now; none: it is gone. `is_new`: there was none before.
   template <class Row>
-  void set(Key<Row> key, std::optional<Row> row) {
-    std::unique_ptr<Row>& young = std::get<Rows<Row>>(rows_).young[std::move(key)];
-    if (!row) {
-      young.reset();
-    } else if (young) {
-      *young = std::move(*row);
-    } else {
-      young = std::make_unique<Row>(std::move(*row));
-    }
+  void set(const Key<Row>& key, std::optional<Row> row, bool is_new) {
+    auto& young = std::get<Rows<Row>>(rows_).young;
+    const auto [place, is_first] = young.try_emplace(place_of<Row>(key));
+    place->second.set(key, std::move(row), is_new && is_first);
+    if (place->second.came_and_went()) young.erase(place);
   }
   void add(engine::Changes changes);
 
@@ -47,20 +42,23 @@ class Fold {
   void commit(const std::function<void(const engine::TaskRow&)>& visit = {});
   void roll_back();
 
-  [[nodiscard]] std::size_t left() const { return left_; }  // of the old generation, not chosen
+  // Of the old generation, not chosen. Rows that stand together count for what they cost.
+  [[nodiscard]] std::size_t left() const { return left_; }
   [[nodiscard]] bool has_young() const;
 
  private:
   template <class Row>
+  static constexpr std::size_t kCost = (kTogether<Row> + 3) / 4;  // of one place
+  template <class Row>
   struct Entry {
-    Key<Row> key;
-    std::unique_ptr<Row> row;  // none: it is to be removed
-    bool dropped = false;      // it has gone since
+    Key<Row> place;
+    Latest<Row> latest;
+    bool dropped = false;  // it has gone since
   };
   template <class Row>
   struct Rows {
     Table<Row> table;
-    boost::unordered_flat_map<Key<Row>, std::unique_ptr<Row>, KeyHash> young;
+    boost::unordered_flat_map<Key<Row>, Latest<Row>, KeyHash> young;  // by place
     std::vector<Entry<Row>> old;
     std::size_t written = 0;  // of the old, for good
     std::size_t chosen = 0;   // up to here

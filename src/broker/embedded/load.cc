@@ -69,7 +69,7 @@ sqlite::Done load(Loader& loader, Engine& engine, Fold* fold, std::size_t payloa
   auto done = loader.read_journal().and_then([&] {
     return loader.for_each_row(
         [&]<class Row>(std::optional<Row> row, const Key<Row>& key, bool from_journal) {
-          if (fold != nullptr && from_journal) fold->set<Row>(key, row);
+          if (fold != nullptr && from_journal) fold->set<Row>(key, row, false);
           if (!row) return;
           references.see(*row);
           if (!references.fit()) return;  // the engine would look for what is not there

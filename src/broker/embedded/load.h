@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/sqlite.h"
+#include "broker/embedded/claim_tasks.h"
 #include "broker/embedded/journal.h"
 #include "broker/embedded/row_stream.h"
 #include "broker/embedded/table.h"
@@ -87,30 +88,37 @@ sqlite::Done Loader::read_kind(Visit& visit) {
   if (!select) return failed(Kind<Row>::kTable, select.error());
   RowStream rows(std::move(*select), static_cast<int>(columns.size()));
   std::optional<Key<Row>> last;
-  for (std::int64_t place = 1;; ++place) {
-    const auto values = rows.next();
-    if (!values && !rows.done()) return failed(Kind<Row>::kTable, rows.done().error());
-    if (!values) break;
-    std::optional<Row> row(std::in_place);
-    const int damaged_column = Table<Row>::read(*values, engine_, *row);
+  sqlite::Done done;
+  const auto see = [&](std::optional<Row> row, std::int64_t place) {
     const Key<Row> key = key_of(*row);
-    if (damaged_column != 0 || (last && !(*last < key))) {
-      const std::string& column = columns[std::max(damaged_column - 1, 0)];
-      if (auto done = damage(fmt::format("row {}, column {}", place, column)); !done) return done;
-      continue;
+    if (!done) return;
+    if (last && !(*last < key)) {
+      done = damage(fmt::format("row {}, column {}", place, columns.front()));
+      return;
     }
     last = key;
     bool in_journal = false;
     if (const auto found = steps.find(key); found != steps.end()) {
       in_journal = true;
       if (!Overlay::apply(key, found->second, row, engine_)) {
-        if (auto done = damage(fmt::format("a change of row {}", place)); !done) return done;
+        done = damage(fmt::format("a change of row {}", place));
         row.reset();
       }
       steps.erase(found);
     }
-    visit(std::move(row), key, in_journal);
+    if (done) visit(std::move(row), key, in_journal);
+  };
+  for (std::int64_t place = 1; done; ++place) {
+    const auto values = rows.next();
+    if (!values && !rows.done()) return failed(Kind<Row>::kTable, rows.done().error());
+    if (!values) break;
+    const int damaged_column = Table<Row>::read(
+        *values, engine_, [&](std::optional<Row> row) { see(std::move(row), place); });
+    if (done && damaged_column != 0) {
+      done = damage(fmt::format("row {}, column {}", place, columns[damaged_column - 1]));
+    }
   }
+  if (!done) return done;
 
   std::vector<const Key<Row>*> rest;
   for (const auto& entry : steps) rest.push_back(&entry.first);
@@ -118,7 +126,7 @@ sqlite::Done Loader::read_kind(Visit& visit) {
   for (const Key<Row>* key : rest) {
     std::optional<Row> row;
     if (!Overlay::apply(*key, steps.find(*key)->second, row, engine_)) {
-      if (auto done = damage("a change of a row that only the journal has"); !done) return done;
+      if (done = damage("a change of a row that only the journal has"); !done) return done;
       row.reset();
     }
     visit(std::move(row), *key, true);

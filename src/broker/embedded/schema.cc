@@ -123,8 +123,19 @@ ALTER TABLE cascades ADD COLUMN checksum INTEGER;
 ALTER TABLE idempotency_keys ADD COLUMN checksum INTEGER;
 )sql";
 
+// The settled tasks that claims remember, many to a row: see claim_tasks.h.
+constexpr const char* kClaimTasks = R"sql(
+ALTER TABLE claim_tasks RENAME TO former_claim_tasks;
+CREATE TABLE claim_tasks (place INTEGER PRIMARY KEY, tasks TEXT NOT NULL, checksum INTEGER);
+INSERT INTO claim_tasks
+  SELECT fence / 64,
+         json_group_array(json_array(fence, claim, task, queue, user, hold, outcome, state)), NULL
+  FROM (SELECT * FROM former_claim_tasks ORDER BY fence) GROUP BY fence / 64;
+DROP TABLE former_claim_tasks;
+)sql";
+
 // Step n makes version n of version n - 1. Never changed, only added to.
-constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys, kChecksums};
+constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys, kChecksums, kClaimTasks};
 
 // What SQLite itself has noted of tables and views.
 sqlite::Outcome<std::set<std::string>> tables_of(sqlite::Database& database) {
@@ -191,14 +202,14 @@ sqlite::Outcome<std::int64_t> schema_version(sqlite::Database& database) {
   return *version;
 }
 
-sqlite::Done prepare_schema(sqlite::Database& database) {
-  const auto version = schema_version(database);
-  if (!version) return tl::unexpected(version.error());
-  if (*version == kSchemaVersion) return {};
+sqlite::Done prepare_schema(sqlite::Database& database, std::int64_t version) {
+  const auto from = schema_version(database);
+  if (!from) return tl::unexpected(from.error());
+  if (*from == version) return {};
   std::string script = "BEGIN IMMEDIATE;";
-  for (std::int64_t step = *version; step < kSchemaVersion; ++step) script += kSteps[step];
+  for (std::int64_t step = *from; step < version; ++step) script += kSteps[step];
   script += fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-                        kApplicationId, kSchemaVersion);
+                        kApplicationId, version);
   auto done = database.execute(script);
   if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
   return done;

@@ -15,7 +15,7 @@ extern const std::int64_t kSchemaVersion;  // of the tables that this program ma
 sqlite::Outcome<std::int64_t> schema_version(sqlite::Database& database);
 
 // Makes the tables, or brings them up to date, in one transaction. Refused as by
-// schema_version.
-sqlite::Done prepare_schema(sqlite::Database& database);
+// schema_version. An earlier version is made for tests.
+sqlite::Done prepare_schema(sqlite::Database& database, std::int64_t version = kSchemaVersion);
 
 }  // namespace retsu::embedded

@@ -17,7 +17,7 @@
 namespace retsu::embedded {
 
 struct StoreSettings {
-  std::size_t journal_bytes = std::size_t{32} << 20;  // then it is folded into the tables
+  std::size_t journal_bytes = std::size_t{64} << 20;  // then it is folded into the tables
   std::size_t ballast_bytes = std::size_t{16} << 20;  // given up when the disk is full
   std::size_t payload_bytes = std::size_t{256}
                               << 20;   // in memory, about; the rest is read when needed

@@ -8,6 +8,7 @@
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
 #include "broker/embedded/journal.h"
+#include "broker/embedded/schema.h"
 #include "broker/embedded/table.h"
 
 namespace retsu {
@@ -136,8 +137,8 @@ TEST_F(StoreTest, WhoseTablesAreOthersIsRefusedButOneMayAddAnIndex) {
   open().reset();
   ASSERT_TRUE(file().execute("PRAGMA user_version = 2"));
   EXPECT_THAT(refused().message, HasSubstr("not those of version 2"));
-  ASSERT_TRUE(file().execute("PRAGMA user_version = 3; DROP TABLE xcom"));
-  EXPECT_THAT(refused().message, HasSubstr("not those of version 3"));
+  ASSERT_TRUE(file().execute("PRAGMA user_version = 4; DROP TABLE xcom"));
+  EXPECT_THAT(refused().message, HasSubstr("not those of version 4"));
   ASSERT_TRUE(file().execute("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema"));
   EXPECT_THAT(refused().message, HasSubstr("its tables are missing"));
 }
@@ -150,28 +151,63 @@ TEST_F(StoreTest, OfNoVersionIsRefused) {
   }
 }
 
+// The store as an earlier program would have written it.
+void make_earlier(const std::string& path, std::int64_t version) {
+  const std::string later = path + "/later.db";
+  std::filesystem::rename(path + "/retsu.db", later);
+  auto database =
+      sqlite::Database::open(path + "/retsu.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  ASSERT_TRUE(embedded::prepare_schema(*database, version));
+  ASSERT_TRUE(database->execute("ATTACH '" + later + "' AS later"));
+  embedded::for_each_kind([&]<class Row>() {
+    const std::string table = embedded::Kind<Row>::kTable;
+    const auto columns = database->text(
+        fmt::format("SELECT group_concat(name) FROM pragma_table_info('{}', 'main')", table));
+    std::string from = "later." + table;
+    if (table == "claim_tasks" && version < 4) {
+      from =
+          "(SELECT value ->> 0 AS fence, value ->> 1 AS claim, value ->> 2 AS task,"
+          " value ->> 3 AS queue, value ->> 4 AS user, value ->> 5 AS hold,"
+          " value ->> 6 AS outcome, value ->> 7 AS state, NULL AS checksum"
+          " FROM later.claim_tasks, json_each(tasks))";
+    }
+    const auto copied = database->execute(
+        fmt::format("INSERT INTO main.{} ({}) SELECT {} FROM {}", table, *columns, *columns, from));
+    ASSERT_TRUE(copied) << copied.error().message;
+  });
+  ASSERT_TRUE(database->execute("DETACH later"));
+  std::filesystem::remove(later);
+}
+
 TEST_F(StoreTest, OfAnEarlierVersionIsBroughtUpToDate) {
-  NewTask task;
-  task.id = "a";
-  task.payload = "1";
-  ASSERT_TRUE(call(*open(), Push{.tasks = {task}}));
-  {
-    sqlite::Database database = file();
-    embedded::for_each_kind([&]<class Row>() {
-      const std::string drop =
-          fmt::format("ALTER TABLE {} DROP COLUMN ", embedded::Kind<Row>::kTable);
-      ASSERT_TRUE(database.execute(drop + "checksum"));
-      if (!embedded::kHasPayload<Row>) return;
-      ASSERT_TRUE(database.execute(drop + "payload_checksum"));
-    });
-    ASSERT_TRUE(database.execute("PRAGMA user_version = 2"));
+  for (const std::int64_t version : {2, 3}) {
+    std::filesystem::remove(path_ + "/retsu.db");
+    Settle settle;
+    settle.all = Outcome::kFinish;
+    {
+      const auto broker = open();
+      NewTask task;
+      task.id = "a";
+      task.payload = "1";
+      ASSERT_TRUE(call(*broker, Push{.tasks = {task}}));
+      ASSERT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(200)}));
+      settle.claim_id = call(*broker, Claim{.max = 150})->claim_id;
+      ASSERT_TRUE(call(*broker, settle));
+      ASSERT_EQ(call(*broker, Claim{.max = 10, .claim_id = "open"})->tasks.size(), 10);
+    }
+    make_earlier(path_, version);
+    EXPECT_EQ(*file().integer("PRAGMA user_version"), version);
+    {
+      const auto broker = open();
+      EXPECT_EQ(call(*broker, GetTask{.id = "a"})->payload, Json("1"));
+      const auto again = call(*broker, settle);  // what it remembers
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_EQ(again->results.size(), 150);
+      settle.claim_id = "open";
+      EXPECT_EQ(call(*broker, settle)->results.size(), 10);
+    }
+    EXPECT_EQ(*file().integer("PRAGMA user_version"), embedded::kSchemaVersion);
   }
-  task.id = "b";
-  ASSERT_TRUE(call(*open(), Push{.tasks = {task}}));
-  EXPECT_EQ(call(*open(), GetTask{.id = "a"})->payload, Json("1"));
-  sqlite::Database database = file();
-  EXPECT_EQ(*database.integer("PRAGMA user_version"), 3);
-  EXPECT_EQ(*database.text("SELECT id FROM tasks WHERE payload_checksum IS NOT NULL"), "b");
 }
 
 TEST_F(StoreTest, ThatIsAnotherProgramsDatabaseIsRefusedAndLeftAlone) {
@@ -197,6 +233,73 @@ TEST_F(StoreTest, WithADamagedRowIsRefusedAndTheRowIsNamed) {
   }
   ASSERT_TRUE(file().execute("UPDATE tasks SET state = 'QUEUEX' WHERE sequence = 2"));
   EXPECT_THAT(refused().message, HasSubstr("row 2, column state of table tasks"));
+}
+
+TEST_F(StoreTest, WithDamagedTasksOfAClaimIsRefusedAndTheRowIsNamed) {
+  const char* const changes[] = {
+      "tasks = replace(tasks, 'finish', 'finisj'), checksum = NULL",  // no such outcome
+      "tasks = replace(tasks, 'finish', 'fail')",                     // not what was written
+      "place = place + 1, checksum = NULL",                           // not where it was
+      "tasks = '[[1,2]]', checksum = NULL",
+      "tasks = '[', checksum = NULL",
+  };
+  for (const char* const change : changes) {
+    std::filesystem::remove(path_ + "/retsu.db");
+    {
+      const auto broker = open();
+      ASSERT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(3)}));
+      Settle settle;
+      settle.claim_id = call(*broker, Claim{.max = 3})->claim_id;
+      settle.all = Outcome::kFinish;
+      ASSERT_TRUE(call(*broker, settle));
+    }
+    ASSERT_TRUE(file().execute(std::string("UPDATE claim_tasks SET ") + change)) << change;
+    EXPECT_THAT(refused().message, HasSubstr("of table claim_tasks")) << change;
+  }
+}
+
+// A row of which some has changed keeps the rest, and is not given a sum if it is damaged.
+TEST_F(StoreTest, TasksOfAClaimAreWrittenAMomentLaterEachAsItIs) {
+  auto broker = open();
+  ASSERT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(100)}));
+  const auto claimed = call(*broker, Claim{.max = 100});
+  broker.reset();
+  const auto held = [&](const char* hold) {
+    return *file().integer(
+        fmt::format("SELECT count(*) FROM claim_tasks, json_each(tasks) "
+                    "WHERE value ->> 5 = '{}'",
+                    hold));
+  };
+  EXPECT_EQ(held("held"), 100);
+  Settle settle;
+  settle.claim_id = claimed->claim_id;
+  for (const int i : {0, 41, 99}) {
+    settle.results.push_back({.id = claimed->tasks[i].id});
+  }
+  broker = open();
+  ASSERT_TRUE(call(*broker, settle));
+  broker.reset();
+  EXPECT_EQ(held("held"), 97);
+  EXPECT_EQ(held("settled"), 3);
+  broker = open();  // all sums are right
+  ASSERT_TRUE(file().execute("UPDATE claim_tasks SET checksum = 1 WHERE place = 0"));
+  settle.results.front().id = claimed->tasks[50].id;
+  ASSERT_TRUE(call(*broker, settle));
+  broker.reset();
+  EXPECT_THAT(refused().message, HasSubstr("of table claim_tasks"));
+}
+
+// What came and went between two writes of the tables is not written; what they have must go.
+TEST_F(StoreTest, AValueThatWentCameAndWentAgainIsGone) {
+  ASSERT_TRUE(call(*open(), PutXcom{.key = "k", .value = "1"}));
+  {
+    const auto broker = open();
+    ASSERT_TRUE(call(*broker, DeleteXcom{.key = "k"}));
+    ASSERT_TRUE(call(*broker, PutXcom{.key = "k", .value = "2"}));
+    ASSERT_TRUE(call(*broker, DeleteXcom{.key = "k"}));
+  }
+  EXPECT_EQ(*file().integer("SELECT count(*) FROM xcom"), 0);
+  EXPECT_EQ(call(*open(), GetXcom{.key = "k"}).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(StoreTest, WithADamagedGroupIsRefusedAndTheGroupIsNamed) {

@@ -260,6 +260,12 @@ void for_each_summed(Row& row, Visit visit) {
   });
 }
 
+inline sqlite::Done take(sqlite::Statement& to, sqlite::Outcome<sqlite::Statement> made) {
+  if (!made) return tl::unexpected(std::move(made.error()));
+  to = std::move(*made);
+  return {};
+}
+
 // The statements that a kind of row needs.
 template <class Row>
 class Table {
@@ -314,12 +320,16 @@ class Table {
     return fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(names, ", "), Kind<Row>::kTable,
                        fmt::join(first, first + Kind<Row>::kKeys, ", "));
   }
-  // A row of a RowStream. The number of the first column that is damaged; 0: none.
-  static int read(std::string_view values, Engine& engine, Row& row) {
+  // visit(row), an optional<Row> that is there, for a row of a RowStream. The number of the first
+  // column that is damaged, and none is visited; 0: none.
+  template <class Visit>
+  static int read(std::string_view values, Engine& engine, Visit visit) {
     ColumnReader in(values, engine);
-    for_each_summed(row, [&](auto& value) { in.next(value); });
+    std::optional<Row> row(std::in_place);
+    for_each_summed(*row, [&](auto& value) { in.next(value); });
     in.next_sum();
-    if constexpr (kHasPayload<Row>) in.next_payload(row.payload);
+    if constexpr (kHasPayload<Row>) in.next_payload(row->payload);
+    if (in.failed() == 0) visit(std::move(row));
     return in.failed();
   }
 
@@ -328,11 +338,6 @@ class Table {
     std::string all;
     while (times-- > 0) all += text;
     return all;
-  }
-  static sqlite::Done take(sqlite::Statement& to, sqlite::Outcome<sqlite::Statement> made) {
-    if (!made) return tl::unexpected(std::move(made.error()));
-    to = std::move(*made);
-    return {};
   }
 
   sqlite::Statement put_;
