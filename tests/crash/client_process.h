@@ -64,6 +64,7 @@ class ClientProcess {
     wait();
   }
 
+  [[nodiscard]] const std::string& name() const { return settings_.name; }
   void signal(int number) const { ::kill(process_, number); }
   // Its exit status, or minus the signal.
   int wait() {
