@@ -1,5 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "base/check.h"
 #include "base/sqlite.h"
 #include "base/temporary_directory.h"
@@ -11,31 +19,93 @@
 namespace retsu::bench {
 namespace {
 
-// Seconds for so many groups of so many bytes: a blob row each, synced, the oldest deleted.
-double bare_loop(std::uint64_t groups, std::uint64_t bytes) {
-  constexpr std::int64_t kKept = 100;
-  const TemporaryDirectory folder(".");  // on the disk that is being measured
-  auto database = sqlite::Database::open(folder.path() + "/bare.db",
+// A journal and nothing else: a blob row for each group, synced, the oldest deleted.
+class BareJournal {
+ public:
+  BareJournal()
+      : folder_(".")  // on the disk that is being measured
+  {
+    auto opened = sqlite::Database::open(folder_.path() + "/bare.db",
                                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  RETSU_CHECK(database.has_value());
-  RETSU_CHECK(
-      database->execute("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = "
-                        "FULL; PRAGMA secure_delete = OFF;"
-                        "CREATE TABLE journal (number INTEGER PRIMARY KEY, changes BLOB)"));
-  auto begin = database->prepare("BEGIN IMMEDIATE");
-  auto add = database->prepare("INSERT INTO journal VALUES (?, ?)");
-  auto drop = database->prepare("DELETE FROM journal WHERE number = ?");
-  auto commit = database->prepare("COMMIT");
+    RETSU_CHECK(opened.has_value());
+    database_.emplace(std::move(*opened));
+    RETSU_CHECK(database_->execute(
+        "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+        "PRAGMA secure_delete = OFF;"
+        "CREATE TABLE journal (number INTEGER PRIMARY KEY, changes BLOB)"));
+    begin_ = *database_->prepare("BEGIN IMMEDIATE");
+    add_ = *database_->prepare("INSERT INTO journal VALUES (?, ?)");
+    drop_ = *database_->prepare("DELETE FROM journal WHERE number = ?");
+    commit_ = *database_->prepare("COMMIT");
+  }
+
+  void commit(std::string_view group) {
+    constexpr std::int64_t kKept = 100;
+    ++number_;
+    RETSU_CHECK(begin_.run());
+    add_.bind(1, number_);
+    add_.bind_blob(2, group);
+    RETSU_CHECK(add_.run());
+    drop_.bind(1, number_ - kKept);
+    RETSU_CHECK(drop_.run());
+    RETSU_CHECK(commit_.run());
+  }
+
+ private:
+  const TemporaryDirectory folder_;
+  std::optional<sqlite::Database> database_;
+  sqlite::Statement begin_;
+  sqlite::Statement add_;
+  sqlite::Statement drop_;
+  sqlite::Statement commit_;
+  std::int64_t number_ = 0;
+};
+
+// Seconds for so many groups of so many bytes, one after the other.
+double bare_loop(std::uint64_t groups, std::uint64_t bytes) {
+  BareJournal journal;
   const std::string blob(bytes, 'x');
   return seconds([&] {
-    for (std::int64_t number = 1; number <= static_cast<std::int64_t>(groups); ++number) {
-      RETSU_CHECK(begin->run());
-      add->bind(1, number);
-      add->bind_blob(2, blob);
-      RETSU_CHECK(add->run());
-      drop->bind(1, number - kKept);
-      RETSU_CHECK(drop->run());
-      RETSU_CHECK(commit->run());
+    for (std::uint64_t i = 0; i < groups; ++i) journal.commit(blob);
+  });
+}
+
+// Seconds for as many calls as the load has, of so many bytes each, by as many client threads that
+// wait for each: what has come goes as one group. The least that a journal costs its callers.
+double bare_loop_with_clients(const Load& load, std::uint64_t bytes) {
+  BareJournal journal;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t come = 0;     // calls
+  std::uint64_t written = 0;  // of them
+  int running = load.clients;
+  const std::int64_t calls = 3 * load.tasks / load.batch / load.clients;
+  return seconds([&] {
+    std::vector<std::jthread> clients;
+    for (int client = 0; client < load.clients; ++client) {
+      clients.emplace_back([&] {
+        std::unique_lock lock(mutex);
+        for (std::int64_t i = 0; i < calls; ++i) {
+          const std::uint64_t mine = ++come;
+          changed.notify_all();
+          changed.wait(lock, [&] { return written >= mine; });
+        }
+        --running;
+        changed.notify_all();
+      });
+    }
+    std::string group;
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return come > written || running == 0; });
+      if (come == written) return;
+      const std::uint64_t until = come;
+      group.resize((until - written) * bytes, 'x');
+      lock.unlock();
+      journal.commit(group);
+      lock.lock();
+      written = until;
+      changed.notify_all();
     }
   });
 }
@@ -59,23 +129,29 @@ Figure measure(const Load& load, std::int64_t backlog = 0, std::int64_t backlog_
 }
 
 void run(const Options& options) {
-  fmt::print("{:>6} {:>14} {:>12} {:>10} {:>14} {:>8}\n", "batch", "lifecycles/s", "bytes each",
-             "groups", "bare loop/s", "share");
+  fmt::print("{:>6} {:>14} {:>12} {:>10} {:>14} {:>8} {:>16} {:>8}\n", "batch", "lifecycles/s",
+             "bytes each", "groups", "bare loop/s", "share", "with clients/s", "share");
   for (const std::int64_t batch : {1, 10, 100, 1'000}) {
     if (options.only_batch != 0 && batch != options.only_batch) continue;
-    const Load load{.batch = batch, .tasks = batch == 1 ? 4'000 : 400'000};
+    // Where that does not take minutes, so many that rows reach the tables and leave them again.
+    const Load load{.batch = batch, .tasks = std::min<std::int64_t>(20'000 * batch, 2'000'000)};
     const Figure figure = measure(load);
-    const double bare =
-        static_cast<double>(load.tasks) / bare_loop(figure.groups, figure.bytes / figure.groups);
-    fmt::print("{:>6} {:>14.0f} {:>12} {:>10} {:>14.0f} {:>7.0f}%  {}\n", batch, figure.rate,
-               figure.bytes / static_cast<std::uint64_t>(load.tasks), figure.groups, bare,
-               100 * figure.rate / bare, bar(figure.rate / bare));
+    const auto tasks = static_cast<double>(load.tasks);
+    const double bare = tasks / bare_loop(figure.groups, figure.bytes / figure.groups);
+    const double shared =
+        tasks / bare_loop_with_clients(load, figure.bytes * static_cast<std::uint64_t>(batch) /
+                                                 static_cast<std::uint64_t>(load.tasks) / 3);
+    fmt::print("{:>6} {:>14.0f} {:>12} {:>10} {:>14.0f} {:>7.0f}% {:>16.0f} {:>7.0f}%  {}\n", batch,
+               figure.rate, figure.bytes / static_cast<std::uint64_t>(load.tasks), figure.groups,
+               bare, 100 * figure.rate / bare, shared, 100 * figure.rate / shared,
+               bar(figure.rate / bare));
   }
   if (options.only_batch != 0) return;
 
   const std::int64_t most = std::min<std::int64_t>(options.most_tasks, 1'000'000);
-  const Figure small = measure({}, most / 100, 10);
-  const Figure large = measure({}, most, 100'000);
+  const Load through{.tasks = most};
+  const Figure small = measure(through, most / 100, 10);
+  const Figure large = measure(through, most, 100'000);
   fmt::print("\nbacklog of {} over 100,000 users: {:.0f}/s, {:.0f} % of {} over 10 users\n",
              count(most), large.rate, 100 * large.rate / small.rate, count(most / 100));
 }

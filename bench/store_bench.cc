@@ -1,7 +1,12 @@
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include "base/check.h"
 #include "base/sqlite.h"
@@ -20,6 +25,32 @@ double mebibytes(const fs::path& file) {
   return fs::exists(file) ? static_cast<double>(fs::file_size(file)) / (1 << 20) : 0;
 }
 
+double seconds_to_open(const std::string& folder) {
+  std::unique_ptr<EmbeddedBroker> broker;  // closing it is none of what is measured
+  return seconds([&] {
+    auto opened = EmbeddedBroker::open(folder);
+    RETSU_CHECK(opened.has_value());
+    broker = std::move(*opened);
+  });
+}
+
+// The tasks come from a process that is killed at the last answer: the journal is as long as can
+// be.
+void measure_restart_after_kill(std::int64_t tasks) {
+  const TemporaryDirectory folder(".");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto broker = EmbeddedBroker::open(folder.path());
+    RETSU_CHECK(broker.has_value());
+    RETSU_CHECK(push_backlog(**broker, tasks, 100'000));
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  RETSU_CHECK(::waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+  RETSU_CHECK(WTERMSIG(status) == SIGKILL);
+  fmt::print("the same after kill -9: {:.2f} s\n", seconds_to_open(folder.path()));
+}
+
 void measure_restart(std::int64_t tasks) {
   const TemporaryDirectory folder(".");  // on the disk that is being measured
   {
@@ -30,8 +61,7 @@ void measure_restart(std::int64_t tasks) {
   fmt::print("restart with {} waiting tasks of 100,000 users, {:.0f} MiB on disk:", count(tasks),
              mebibytes(folder.path() + "/retsu.db"));
   for (int i = 0; i < 3; ++i) {
-    std::unique_ptr<EmbeddedBroker> open;  // closing it is none of what is measured
-    fmt::print(" {:.2f} s", seconds([&] { open = *EmbeddedBroker::open(folder.path()); }));
+    fmt::print(" {:.2f} s", seconds_to_open(folder.path()));
     std::fflush(stdout);
   }
   fmt::print(" (goal: at most 3)\n");
@@ -71,6 +101,7 @@ void measure_size(std::int64_t live, std::int64_t lifecycles) {
 
 void run(const Options& options) {
   measure_restart(std::min<std::int64_t>(options.most_tasks, 1'000'000));
+  measure_restart_after_kill(std::min<std::int64_t>(options.most_tasks, 1'000'000));
   measure_size(std::min<std::int64_t>(options.most_tasks, 100'000), options.most_tasks);
 }
 
