@@ -9,6 +9,7 @@
 #include "apps/library/door.h"
 #include "base/isbn.h"
 #include "base/temporary_directory.h"
+#include "base/wall_clock.h"
 #include "broker/remote/remote_broker.h"
 #include "crash/client_process.h"
 #include "crash/server_process.h"
@@ -28,11 +29,7 @@ using testing::IsEmpty;
 // note of an answer goes over HTTP and to the disk.
 constexpr std::int64_t kOnItsWayMs = kSanitized ? 5'000 : 1'000;
 
-std::int64_t wall_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+std::int64_t wall_ms() { return wall_clock().time_since_epoch().count(); }
 
 std::uint64_t isbn_number(int n) {
   const std::uint64_t twelve = 978'000'000'000 + static_cast<std::uint64_t>(n) * 97;

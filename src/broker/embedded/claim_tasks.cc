@@ -1,6 +1,5 @@
 #include "broker/embedded/claim_tasks.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/json.h"
@@ -124,13 +123,7 @@ sqlite::Done Table<engine::MemberRow>::write(std::int64_t place, const MemberCha
     return remove_.run();
   }
   std::string json;
-  JsonWriter to(json);
-  to.open_array();
-  for (const Member& member : all) {
-    to.element();
-    write_json(to, member);
-  }
-  to.close_array();
+  append_json(json, all);
   Binder binder(put_);
   binder.add(place);
   binder.add(json);

@@ -90,8 +90,8 @@ sqlite::Done Loader::read_kind(Visit& visit) {
   std::optional<Key<Row>> last;
   sqlite::Done done;
   const auto see = [&](std::optional<Row> row, std::int64_t place) {
-    const Key<Row> key = key_of(*row);
     if (!done) return;
+    const Key<Row> key = key_of(*row);
     if (last && !(*last < key)) {
       done = damage(fmt::format("row {}, column {}", place, columns.front()));
       return;
