@@ -25,6 +25,7 @@ struct Suite {
 extern const Suite kEngineSuite;
 extern const Suite kBrokerSuite;
 extern const Suite kEmbeddedSuite;
+extern const Suite kBacklogSuite;
 extern const Suite kReadersSuite;
 extern const Suite kStoreSuite;
 extern const Suite kHttpSuite;

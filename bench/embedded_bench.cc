@@ -146,14 +146,17 @@ void run(const Options& options) {
                bare, 100 * figure.rate / bare, shared, 100 * figure.rate / shared,
                bar(figure.rate / bare));
   }
-  if (options.only_batch != 0) return;
+}
 
+void run_backlog(const Options& options) {
   const std::int64_t most = std::min<std::int64_t>(options.most_tasks, 1'000'000);
   const Load through{.tasks = most};
   const Figure small = measure(through, most / 100, 10);
+  fmt::print("{:>8} tasks of      10 users waiting: {:>8.0f}/s\n", count(most / 100), small.rate);
+  std::fflush(stdout);
   const Figure large = measure(through, most, 100'000);
-  fmt::print("\nbacklog of {} over 100,000 users: {:.0f}/s, {:.0f} % of {} over 10 users\n",
-             count(most), large.rate, 100 * large.rate / small.rate, count(most / 100));
+  fmt::print("{:>8} tasks of 100,000 users waiting: {:>8.0f}/s, {:.0f} %\n", count(most),
+             large.rate, 100 * large.rate / small.rate);
 }
 
 }  // namespace
@@ -161,5 +164,8 @@ void run(const Options& options) {
 const Suite kEmbeddedSuite = {
     "embedded",
     "whole lifecycles through the embedded broker, every answer synced, 4 client threads", run};
+
+const Suite kBacklogSuite = {
+    "backlog", "the same while many tasks of many users wait, against few of few", run_backlog};
 
 }  // namespace retsu::bench

@@ -51,8 +51,9 @@ std::string count(std::int64_t number) {
 
 namespace {
 
-constexpr const Suite* kSuites[] = {&kEngineSuite, &kBrokerSuite, &kEmbeddedSuite, &kReadersSuite,
-                                    &kStoreSuite,  &kHttpSuite,   &kSpoolSuite,    &kLibrarySuite};
+constexpr const Suite* kSuites[] = {&kEngineSuite,  &kBrokerSuite,  &kEmbeddedSuite,
+                                    &kBacklogSuite, &kReadersSuite, &kStoreSuite,
+                                    &kHttpSuite,    &kSpoolSuite,   &kLibrarySuite};
 
 int usage() {
   fmt::print("usage: ./dev bench [SUITE…] [--tasks N] [--batch N]\n\n");

@@ -58,6 +58,21 @@ void Database::on_tick(const std::function<void()>* tick) {
                            const_cast<std::function<void()>*>(tick));
 }
 
+Done Database::copy_into(Database& copy,
+                         const std::function<void(std::int64_t, std::int64_t)>& tell) {
+  constexpr int kPages = 1'000;  // at a time
+  sqlite3_backup* backup = sqlite3_backup_init(copy.handle_.get(), "main", handle_.get(), "main");
+  if (backup == nullptr) return tl::unexpected(copy.failure(SQLITE_ERROR));
+  for (int code = SQLITE_OK; code == SQLITE_OK;) {
+    code = sqlite3_backup_step(backup, kPages);
+    const int whole = sqlite3_backup_pagecount(backup);
+    if (tell) tell(whole - sqlite3_backup_remaining(backup), whole);
+  }
+  const int code = sqlite3_backup_finish(backup);
+  if (code != SQLITE_OK) return tl::unexpected(copy.failure(code));
+  return {};
+}
+
 Done Database::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return tl::unexpected(failure(code));

@@ -80,6 +80,10 @@ class Database {
   // connection, and outlives it or is taken away with a null one.
   void on_tick(const std::function<void()>* tick);
 
+  // Every page of this database into another, which loses its own. Of one moment, if there is a
+  // transaction. Tells how many pages of how many are there.
+  Done copy_into(Database& copy, const std::function<void(std::int64_t, std::int64_t)>& tell);
+
   // From now on the caller carries the log (of WAL mode) over into the file, and SQLite does not.
   void keep_log() {
     sqlite3_wal_hook(

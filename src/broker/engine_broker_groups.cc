@@ -63,7 +63,9 @@ std::optional<EngineBroker::Group> EngineBroker::land(Keeper::Kept kept) {
   }
   keeper_->kept(*engine_);
   // Under load it folds as it goes; the rest waits for a quiet moment.
-  if (!full_ && !keeper_->is_awaited() && keeper_->works()) {
+  if (!keeper_->works()) {
+    look_again_ = Steady::now();
+  } else if (!full_ && !keeper_->is_awaited()) {
     look_again_ = Steady::now() + kTidyAfter;
   }
   return group;

@@ -36,8 +36,8 @@ class KeepTest : public CliTest {
     done({"push", "--file", "-"}, lines);
   }
   // With another program.
-  void change(const std::string& sql) {
-    auto database = sqlite::Database::open(path("store/retsu.db"), SQLITE_OPEN_READWRITE);
+  void change(const std::string& sql, const std::string& file = "retsu.db") {
+    auto database = sqlite::Database::open(path("store/" + file), SQLITE_OPEN_READWRITE);
     ASSERT_TRUE(database.has_value());
     const auto executed = database->execute(sql);
     ASSERT_TRUE(executed.has_value()) << executed.error().message;
@@ -197,7 +197,7 @@ TEST_F(KeepTest, AKilledRestoreLeavesTheOldStoreOrTheNewOne) {
   EXPECT_EQ(tasks(), 20'000U);
 }
 
-TEST_F(KeepTest, AStoreThatWasKilledIsSetAsideWithItsLog) {
+TEST_F(KeepTest, AStoreThatWasKilledIsSetAsideWithItsLogAndJournal) {
   done({"push", "--id", "old"});
   done({"backup", "saved"});
   const pid_t child = ::fork();
@@ -215,8 +215,10 @@ TEST_F(KeepTest, AStoreThatWasKilledIsSetAsideWithItsLog) {
   fs::create_directory(path("aside"));
   for (const auto& entry : fs::directory_iterator(path("store"))) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with("retsu.db.before-")) continue;
-    fs::copy(entry.path(), path(name.ends_with("-wal") ? "aside/retsu.db-wal" : "aside/retsu.db"));
+    const std::size_t end = name.find(".before-");
+    if (end == std::string::npos) continue;
+    fs::copy(entry.path(),
+             path("aside/" + name.substr(0, end) + (name.ends_with("-wal") ? "-wal" : "")));
   }
   EXPECT_THAT(done({"tasks", "--at", "aside"}), HasSubstr("in-the-log"));
 }
@@ -293,7 +295,8 @@ TEST_F(KeepTest, VerifyTellsDamagedAndMissingGroups) {
   change(
       "UPDATE journal SET changes = substr(changes, 1, 20) || x'00' || substr(changes, 22) "
       "WHERE number = 4;"
-      "DELETE FROM journal WHERE number = 2");
+      "DELETE FROM journal WHERE number = 2",
+      "journal.db");
   const Ran ran = verify_damaged("journal group 4");
   EXPECT_THAT(ran.out, HasSubstr("group 2 is missing"));
   EXPECT_EQ(retsu({"push"}).status, 5);

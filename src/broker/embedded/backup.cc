@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "broker/embedded/lock_file.h"
-#include "broker/embedded/schema.h"
+#include "broker/embedded/snapshot.h"
 #include "broker/embedded/store.h"
 
 namespace retsu::embedded {
@@ -36,37 +36,52 @@ Result<LockFile> take(const std::string& directory) {
   return LockFile::take(directory + kLockFile);
 }
 
+// The groups of a journal into the table that a copy has for them: then it needs no other file.
+sqlite::Done add_groups(sqlite::Database& journal, sqlite::Database& copy) {
+  auto groups = journal.prepare("SELECT number, changes FROM journal");
+  if (!groups) return tl::unexpected(groups.error());
+  auto add = copy.prepare("INSERT INTO journal (number, changes) VALUES (?, ?)");
+  if (!add) return tl::unexpected(add.error());
+  auto done = copy.execute("BEGIN; UPDATE journal_file SET mark = NULL");
+  while (done) {
+    const auto more = groups->step();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return copy.execute("COMMIT");
+    add->bind(1, groups->integer(0));
+    add->bind_blob(2, groups->text(1));
+    done = add->run();
+  }
+  return done;
+}
+
+// A moment of a store as one database, not yet synced.
+sqlite::Done write_copy(Snapshot& store, const std::string& part, const OnProgress& on_progress) {
+  make_private_file(part);
+  auto copy = sqlite::Database::open(part, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX);
+  if (!copy) return tl::unexpected(std::move(copy.error()));
+  return copy->execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
+      .and_then([&] {
+        return store.tables.copy_into(*copy, [&](std::int64_t pages, std::int64_t whole) {
+          if (on_progress) on_progress("copying", pages, whole);
+        });
+      })
+      .and_then([&] { return store.journal ? add_groups(*store.journal, *copy) : sqlite::Done(); });
+}
+
 // One moment of the store in `from`, as `to`/retsu.db.part, verified and synced.
 Result<Verdict> copy(const std::string& from, const std::string& to,
                      const OnProgress& on_progress) {
-  const std::string source = from + kDatabaseFile;
   const std::string part = to + kPart;
   for (const char* suffix : {"", "-journal", "-wal", "-shm"}) {  // of one that was killed
     if (auto done = remove(part + suffix); !done) return tl::unexpected(std::move(done.error()));
   }
   {
-    const auto refused = [&](const sqlite::Failure& failure) {
-      if (failure.is_full()) return failed("write", part, ENOSPC);
-      return tl::unexpected(store_error(from, failure));
-    };
-    auto database = open_to_read(source);
-    if (!database) return refused(database.error());
-    const auto version = schema_version(*database);
-    if (!version) return refused(version.error());
-    const std::int64_t whole = file_bytes(source);
-    const std::function<void()> tick = [&] {
-      if (on_progress) on_progress("copying", file_bytes(part), whole);
-    };
-    database->on_tick(&tick);
-    auto into = database->prepare("VACUUM INTO ?");
-    if (!into) return refused(into.error());
-    make_private_file(part);
-    into->bind(1, std::string_view(part));
-    const auto copied = into->run();
-    database->on_tick(nullptr);
-    if (!copied) {
+    auto store = Snapshot::take(from + kDatabaseFile);
+    if (!store) return tl::unexpected(store_error(from, store.error()));
+    if (const auto done = write_copy(*store, part, on_progress); !done) {
       (void)remove(part);
-      return refused(copied.error());
+      if (done.error().is_full()) return failed("write", part, ENOSPC);
+      return tl::unexpected(store_error(from, done.error()));
     }
   }
   auto verdict = sync_path(part).and_then([&](auto) { return verify(part, on_progress); });
@@ -88,25 +103,32 @@ tl::unexpected<Error> no_store(const std::string& directory) {
   return refuse(ErrorCode::kUnavailable, fmt::format("there is no store in {}", directory));
 }
 
-// The store's files under names of their own, then away from their old ones: the database first, so
-// that it is never seen without its log. In between they have both names, and nothing is lost.
+// The store's files under names of their own, then away from their old ones: the tables first, so
+// that they are never seen without log and journal. In between they have both names, and nothing is
+// lost.
 Result<std::string> set_aside(const std::string& directory, TimePoint now) {
   std::string stamp = format_time(now);
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
-  const std::string old = directory + kDatabaseFile;
-  std::string aside = fmt::format("{}.before-{}", old, stamp);
-  for (const char* suffix : {"", "-wal"}) {
-    const std::string name = old + suffix;
-    if (::link(name.c_str(), (aside + suffix).c_str()) != 0 && errno != ENOENT) {
-      return failed("set aside", name, errno);
+  const auto aside = [&](const char* file) {
+    return fmt::format("{}{}.before-{}", directory, file, stamp);
+  };
+  for (const char* file : {kDatabaseFile, kJournalFile}) {
+    for (const char* suffix : {"", "-wal"}) {
+      const std::string name = directory + file + suffix;
+      if (::link(name.c_str(), (aside(file) + suffix).c_str()) != 0 && errno != ENOENT) {
+        return failed("set aside", name, errno);
+      }
     }
   }
   if (auto done = sync_path(directory); !done) return tl::unexpected(std::move(done.error()));
-  for (const char* suffix : {"", "-wal", "-shm"}) {
-    if (auto done = remove(old + suffix); !done) return tl::unexpected(std::move(done.error()));
+  for (const char* file : {kDatabaseFile, kJournalFile}) {
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      auto done = remove(directory + file + suffix);
+      if (!done) return tl::unexpected(std::move(done.error()));
+    }
   }
   if (auto done = sync_path(directory); !done) return tl::unexpected(std::move(done.error()));
-  return aside;
+  return aside(kDatabaseFile);
 }
 
 }  // namespace

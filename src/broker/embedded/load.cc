@@ -25,13 +25,16 @@ sqlite::Done Loader::failed(const char* table, const sqlite::Failure& failure) c
 }
 
 sqlite::Outcome<std::size_t> Loader::tasks() const {
-  return database_.integer("SELECT count(*) FROM tasks").map([](std::int64_t tasks) {
+  return tables_.integer("SELECT count(*) FROM tasks").map([](std::int64_t tasks) {
     return static_cast<std::size_t>(tasks);
   });
 }
 
 sqlite::Done Loader::read_journal() {
-  auto groups = database_.prepare("SELECT number, changes FROM journal ORDER BY number");
+  const auto folded = tables_.integer("SELECT folded FROM journal_file");
+  if (!folded) return failed("journal_file", folded.error());
+  next_group_ = static_cast<std::uint64_t>(*folded) + 1;
+  auto groups = groups_.prepare("SELECT number, changes FROM journal ORDER BY number");
   if (!groups) return failed("journal", groups.error());
   std::vector<std::uint64_t> numbers;
   for (;;) {
@@ -39,14 +42,19 @@ sqlite::Done Loader::read_journal() {
     if (!row) return failed("journal", row.error());
     if (!*row) break;
     const auto number = static_cast<std::uint64_t>(groups->integer(0));
-    if (journal_.empty()) first_group_ = number;
-    if (!journal_.empty() && number != next_group_) {
+    if (journal_.empty() && number < next_group_) next_group_ = number;  // it is in the tables too
+    if (number != next_group_) {
       if (auto done = damaged(fmt::format("group {} is missing", next_group_)); !done) return done;
     }
     next_group_ = number + 1;
+    if (journal_.empty()) first_group_ = number;
     numbers.push_back(number);
     journal_.emplace_back(groups->text(1));
     journal_bytes_ += journal_.back().size();
+  }
+  if (journal_.empty()) first_group_ = next_group_;
+  if (next_group_ <= static_cast<std::uint64_t>(*folded)) {
+    if (auto done = damaged(fmt::format("group {} is missing", *folded)); !done) return done;
   }
   for (std::size_t i = 0; i < journal_.size(); ++i) {
     if (overlay_.add(journal_[i], engine_)) continue;

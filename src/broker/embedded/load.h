@@ -19,16 +19,18 @@ namespace retsu::embedded {
 
 class Fold;
 
-// Reads any connection to a store, also a read-only one; inside one transaction, if somebody else
-// may write. One thread at a time.
+// Reads any connections to a store, also read-only ones; each inside one transaction, if somebody
+// else may write. One thread at a time.
 class Loader {
  public:
   // Is told every place that is damaged. True: read on, as far as that goes.
   using OnDamage = std::function<bool(const std::string& place)>;
 
-  // Queues and lines that rows refer to are those of the engine.
-  Loader(sqlite::Database& database, Engine& engine, OnDamage on_damage = nullptr)
-      : database_(database), engine_(engine), on_damage_(std::move(on_damage)) {}
+  // Queues and lines that rows refer to are those of the engine. Tables and journal may be one
+  // database.
+  Loader(sqlite::Database& tables, sqlite::Database& journal, Engine& engine,
+         OnDamage on_damage = nullptr)
+      : tables_(tables), groups_(journal), engine_(engine), on_damage_(std::move(on_damage)) {}
 
   [[nodiscard]] sqlite::Outcome<std::size_t> tasks() const;  // in the tables
 
@@ -61,7 +63,8 @@ class Loader {
   // What reading a table ends with: with damage, the rest of it is passed over.
   sqlite::Done failed(const char* table, const sqlite::Failure& failure) const;
 
-  sqlite::Database& database_;
+  sqlite::Database& tables_;
+  sqlite::Database& groups_;
   Engine& engine_;
   const OnDamage on_damage_;
   std::vector<std::string> journal_;
@@ -84,7 +87,7 @@ sqlite::Done Loader::read_kind(Visit& visit) {
   };
   auto& steps = overlay_.template steps<Row>();
   const std::vector<std::string> columns = Table<Row>::columns();
-  auto select = database_.prepare(Table<Row>::select());
+  auto select = tables_.prepare(Table<Row>::select());
   if (!select) return failed(Kind<Row>::kTable, select.error());
   RowStream rows(std::move(*select), static_cast<int>(columns.size()));
   std::optional<Key<Row>> last;

@@ -134,8 +134,16 @@ INSERT INTO claim_tasks
 DROP TABLE former_claim_tasks;
 )sql";
 
+// The journal has a file of its own while a store is open, known by its mark; it is the table here
+// if there is no mark. `folded`: groups up to this number are in the tables.
+constexpr const char* kJournalFileMark = R"sql(
+CREATE TABLE journal_file (number INTEGER PRIMARY KEY, mark INTEGER, folded INTEGER NOT NULL);
+INSERT INTO journal_file SELECT 1, NULL, coalesce(min(number), 1) - 1 FROM journal;
+)sql";
+
 // Step n makes version n of version n - 1. Never changed, only added to.
-constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys, kChecksums, kClaimTasks};
+constexpr const char* kSteps[] = {kFirst, kIdempotencyKeys, kChecksums, kClaimTasks,
+                                  kJournalFileMark};
 
 // What SQLite itself has noted of tables and views.
 sqlite::Outcome<std::set<std::string>> tables_of(sqlite::Database& database) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <random>
 #include <system_error>
 
 #include "base/check.h"
@@ -20,20 +21,8 @@ namespace retsu::embedded {
 namespace {
 
 constexpr std::uint64_t kForgottenAtOnce = 4;  // groups: more than the one that comes
-constexpr std::size_t kTidiedRows = 400;       // at once: about 2 ms
+constexpr std::uint64_t kTidiedGroups = 64;    // likewise, when there is time
 constexpr auto kSoon = std::chrono::milliseconds(0);
-
-// As SQLite itself: a short log that is written over and over syncs fastest.
-constexpr int kLogPages = 1'000;
-constexpr int kMostLogPages = 8'000;  // then readers wait until it is carried over
-
-// Pages of 8 KiB: half the system calls of SQLite's own 4 for large groups, no more time for small
-// ones. EXTRA, and before the mode is changed: a rollback journal that comes back with the power,
-// because its folder was not synced, would take the whole store back to its first moment.
-constexpr const char* kSetUp =
-    "PRAGMA page_size = 8192; PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA "
-    "secure_delete = OFF;"
-    "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;";
 
 }  // namespace
 
@@ -50,6 +39,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
 Store::~Store() {
   end_searches();
   while (tidy(nullptr) == kSoon) continue;
+  if (works() && folding_->has_all()) end_journal();
 }
 
 void Store::end_searches() {
@@ -58,83 +48,113 @@ void Store::end_searches() {
   }
 }
 
-Status Store::connect() {
-  if (settings_.vfs == nullptr) make_private_file(directory_ + kDatabaseFile);
-  auto database = sqlite::Database::open(
-      directory_ + kDatabaseFile, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-      settings_.vfs);
-  const auto refused = [&](const sqlite::Failure& failure) {
-    return tl::unexpected(store_error(directory_, failure));
-  };
-  if (!database) return refused(database.error());
-  auto made = std::make_unique<Connection>(Connection{std::move(*database), {}, {}, {}, {}});
-  if (auto done = made->database.execute(kSetUp); !done) return refused(done.error());
-  if (made->database.text("PRAGMA journal_mode").value_or("") != "wal") {
-    return refused(
-        {SQLITE_CANTOPEN, "its file system has no shared memory, which SQLite's WAL needs"});
-  }
-  if (auto done = prepare_schema(made->database); !done) return refused(done.error());
-  made->database.keep_log();
-  const std::pair<sqlite::Statement*, const char*> statements[] = {
-      {&made->begin, "BEGIN IMMEDIATE"},
-      {&made->commit, "COMMIT"},
-      {&made->add_group, "INSERT INTO journal (number, changes) VALUES (?, ?)"},
-      {&made->drop_group, "DELETE FROM journal WHERE number = ?"}};
-  for (const auto& [statement, sql] : statements) {
-    auto prepared = made->database.prepare(sql);
-    if (!prepared) return refused(prepared.error());
-    *statement = std::move(*prepared);
-  }
-  fold_ = Fold();
-  if (auto done = fold_.prepare(made->database); !done) return refused(done.error());
-  connection_ = std::move(made);
-  reader_ = std::make_unique<Reader>(directory_ + kDatabaseFile, settings_.vfs);
-  return {};
+void Store::disconnect() {
+  folding_.reset();
+  journal_.reset();
+  payloads_.reset();
+  reader_.reset();
 }
 
 Status Store::reopen(Engine& engine) {
-  fold_ = Fold();
-  reader_.reset();
-  payloads_.reset();
+  disconnect();
   lost_payload_ = false;
-  connection_.reset();
   end_searches();
   has_ballast_ = has_room();
   auto done = connect();
   if (done) done = load(engine);
-  if (!done) {
-    fold_ = Fold();
-    connection_.reset();
-  }
+  if (!done) disconnect();
   return done;
+}
+
+Status Store::connect() {
+  const auto refused = [&](const sqlite::Failure& failure) {
+    return tl::unexpected(store_error(directory_, failure));
+  };
+  const std::string tables = directory_ + kDatabaseFile;
+  auto database = open_to_write(tables, settings_.vfs);
+  if (!database) return refused(database.error());
+  if (auto done = prepare_schema(*database); !done) return refused(done.error());
+  const auto mark = database->integer("SELECT mark FROM journal_file");
+  if (!mark) return refused(mark.error());
+  mark_ = *mark;
+  if (mark_ != 0) {
+    auto journal = JournalFile::open(directory_ + kJournalFile, settings_.vfs, mark_);
+    if (!journal) return refused(journal.error());
+    journal_ = std::move(*journal);
+  }
+  reader_ = std::make_unique<Reader>(tables, settings_.vfs);
+  folding_ = std::make_unique<Folding>(std::move(*database), settings_.journal_bytes, *reader_);
+  if (auto done = folding_->prepare(); !done) return refused(done.error());
+  return {};
 }
 
 Status Store::load(Engine& engine) {
   // Rows are looked at one by one; that none is missing, only the pages can tell.
-  auto pages = std::async(std::launch::async, [this] { return check_pages(); });
-  Loader loader(connection_->database, engine);
-  auto done = embedded::load(loader, engine, &fold_, settings_.payload_bytes);
+  auto pages = std::async(std::launch::async, [this] {
+    return check_pages(kDatabaseFile).and_then([this] {
+      return journal_ ? check_pages(kJournalFile) : sqlite::Done();
+    });
+  });
+  sqlite::Database& tables = folding_->database();
+  Loader loader(tables, journal_ ? journal_->database() : tables, engine);
+  auto done = embedded::load(loader, engine, &folding_->rows(), settings_.payload_bytes);
   const auto pages_done = pages.get();
   if (done) done = pages_done;
+  if (done && !journal_) done = begin_journal();
+  // A commit of the tables is in their log; only that which lets the journal forget is synced.
+  if (done) done = tables.execute("PRAGMA synchronous = NORMAL");
   if (!done) return tl::unexpected(store_error(directory_, done.error()));
   first_group_ = loader.first_group();
   next_group_ = loader.next_group();
-  young_bytes_ = loader.journal_bytes();
-  folding_until_ = folded_until_ = first_group_ - 1;
-  noted_until_ = next_group_ - 1;
-  unfolded_bytes_ = 0;
+  folding_->loaded(first_group_, next_group_, loader.journal_bytes());
   engine.set_payload_source([this](engine::Sequence sequence) { return payload(sequence); });
   return {};
 }
 
-sqlite::Done Store::check_pages() const {
-  auto database = sqlite::Database::open(directory_ + kDatabaseFile,
+sqlite::Done Store::check_pages(const std::string& file) const {
+  auto database = sqlite::Database::open(directory_ + file,
                                          SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, settings_.vfs);
   if (!database) return tl::unexpected(database.error());
   const auto found = database->text("PRAGMA quick_check(1)");
   if (!found) return tl::unexpected(found.error());
   if (*found != "ok") return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, *found});
   return {};
+}
+
+// Gives the journal its file, with the groups that the tables' database has in its own table. Until
+// the mark is there the file does not count.
+sqlite::Done Store::begin_journal() {
+  sqlite::Database& tables = folding_->database();
+  std::random_device random;
+  mark_ = static_cast<std::int64_t>(random() % INT32_MAX) + 1;
+  auto made = JournalFile::make(
+      directory_ + kJournalFile, settings_.vfs, mark_, [&](JournalFile& journal) -> sqlite::Done {
+        auto groups = tables.prepare("SELECT number, changes FROM journal");
+        if (!groups) return tl::unexpected(groups.error());
+        for (;;) {
+          const auto more = groups->step();
+          if (!more) return tl::unexpected(more.error());
+          if (!*more) return {};
+          auto done = journal.add(static_cast<std::uint64_t>(groups->integer(0)), groups->text(1));
+          if (!done) return done;
+        }
+      });
+  if (!made) return tl::unexpected(made.error());
+  journal_ = std::move(*made);
+  return tables.execute(fmt::format(
+      "BEGIN IMMEDIATE; UPDATE journal_file SET mark = {}; DELETE FROM journal; COMMIT", mark_));
+}
+
+// The tables have all: they do without it.
+void Store::end_journal() {
+  const bool done =
+      folding_->database()
+          .execute(fmt::format(
+              "PRAGMA synchronous = FULL; UPDATE journal_file SET mark = NULL, folded = {}",
+              next_group_ - 1))
+          .has_value();
+  journal_.reset();
+  if (done) remove_database(directory_ + kJournalFile, settings_.vfs);
 }
 
 Json Store::payload(engine::Sequence sequence) {
@@ -167,69 +187,44 @@ Json Store::payload(engine::Sequence sequence) {
 }
 
 void Store::prepare() {
-  if (fold_.left() == 0 && (is_awaited() || young_bytes_ >= settings_.journal_bytes)) turn();
-  // The old generation is written when the young one is as large as that was, or a little sooner.
-  const std::size_t bytes = std::exchange(unfolded_bytes_, 0);
-  const std::size_t rows = turned_rows_ * (bytes + bytes / 4) / settings_.journal_bytes + 1;
-  fold_.choose(is_awaited() ? std::max(rows, kTidiedRows) : rows);
+  if (folding_) folding_->begin_slice(is_awaited());
 }
 
 Store::Kept Store::commit(const engine::Changes& group) {
-  if (!connection_) return Kept::kUnknown;
+  if (!journal_ || !folding_) return Kept::kUnknown;
   group_ = pack_group(group);
-  const auto done = write_journal()
-                        .and_then([&] { return fold_.write(); })
+  const auto done = journal_->begin()
+                        .and_then([&] { return journal_->add(next_group_, group_); })
                         .and_then([&] { return forget_folded(kForgottenAtOnce); })
                         .and_then([&] { return timed_commit(); });
   if (!done) return failed(done.error());
-  carry_over_log();
+  journal_->carry_over_log();
   return Kept::kYes;
 }
 
 sqlite::Done Store::timed_commit() {
   const auto began = std::chrono::steady_clock::now();
-  auto done = connection_->commit.run();
+  auto done = journal_->commit();
   const auto took = std::chrono::steady_clock::now() - began;
   figures_->commits.add(std::chrono::floor<Histogram::Time>(took));
   return done;
 }
 
-// A failure is none of the group's: it is in the log, and will be carried over later.
-void Store::carry_over_log() {
-  sqlite::Database& database = connection_->database;
-  const int pages = database.log_pages();
-  if (pages < std::exchange(log_pages_, pages)) carry_over_at_ = kLogPages;  // it began anew
-  if (pages < carry_over_at_) return;
-  carry_over_at_ = pages + kLogPages;  // while somebody reads it cannot begin anew: not each time
-  if (pages < kMostLogPages) return database.carry_over_log(false);
-  const Reader::Pause alone(*reader_);
-  database.carry_over_log(true);
-}
-
 void Store::kept(Engine& engine) {
   ++next_group_;
-  young_bytes_ += group_.size();
-  unfolded_bytes_ += group_.size();
   ++figures_->groups;
   figures_->journal_bytes += group_.size();
-  fold_committed(&engine);
+  if (!folding_) return;
+  folding_->kept(group_.size());
+  folded(folding_->end_slice(parking(&engine)));
 }
 
 void Store::note(engine::Changes group) {
-  fold_.add(std::move(group));
-  noted_until_ = next_group_ - 1;
-}
-
-sqlite::Done Store::write_journal() {
-  return connection_->begin.run().and_then([&] {
-    connection_->add_group.bind(1, static_cast<std::int64_t>(next_group_));
-    connection_->add_group.bind_blob(2, group_);
-    return connection_->add_group.run();
-  });
+  if (folding_) folding_->note(std::move(group), next_group_ - 1);
 }
 
 bool Store::search(const ListTasks& list, std::size_t tasks, Done done) {
-  if (!connection_ || tasks <= settings_.searched_tasks) return false;
+  if (!works() || tasks <= settings_.searched_tasks) return false;
   if (goes_on(list)) {
     reader_->search(list, std::move(done));
     return true;
@@ -254,8 +249,8 @@ bool Store::goes_on(const ListTasks& list) const {
 }
 
 void Store::begin_searches() {
-  const bool all_folded = fold_.left() == 0 && !fold_.has_young();
-  while (!searches_.empty() && (all_folded || searches_.front().group <= folded_until_)) {
+  const bool all = folding_->has_all();
+  while (!searches_.empty() && (all || searches_.front().group <= folding_->folded_until())) {
     Search& search = searches_.front();
     reader_->search(std::move(search.list), std::move(search.done));
     searches_.pop_front();
@@ -265,67 +260,61 @@ void Store::begin_searches() {
 // Groups all of whose rows are in the tables, the oldest first. Reading them again does no harm.
 sqlite::Done Store::forget_folded(std::uint64_t most) {
   sqlite::Done done;
-  for (; done && most > 0 && first_group_ <= folded_until_; --most) {
-    connection_->drop_group.bind(1, static_cast<std::int64_t>(first_group_));
-    done = connection_->drop_group.run();
+  for (; done && most > 0 && first_group_ <= folding_->folded_until(); --most) {
+    done = journal_->drop(first_group_);
     if (done) ++first_group_;
   }
   return done;
 }
 
-// What the journal has now is what is folded next.
-void Store::turn() {
-  fold_.turn();
-  folding_until_ = noted_until_;
-  young_bytes_ = 0;
-  turned_rows_ = fold_.left();
-}
-
-void Store::fold_committed(Engine* engine) {
-  // What the tables have now need not be in memory.
-  fold_.commit([&](const engine::TaskRow& task) {
+// What the tables have need not be in memory.
+Folding::Visit Store::parking(Engine* engine) const {
+  return [this, engine](const engine::TaskRow& task) {
     if (engine != nullptr &&
         engine->payload_bytes() > static_cast<std::int64_t>(settings_.payload_bytes)) {
       engine->park_payload(task.id, task.sequence);
     }
-  });
-  if (fold_.left() == 0) folded_until_ = folding_until_;
-  begin_searches();
+  };
+}
+
+void Store::folded(const std::optional<sqlite::Done>& slice) {
+  if (!slice) return;
+  if (*slice) return begin_searches();
+  if (slice->error().is_full()) return void(give_up_ballast());
+  folding_.reset();
 }
 
 Store::Kept Store::failed(const sqlite::Failure& failure) {
-  fold_.roll_back();
-  const bool undone =
-      !connection_->database.in_transaction() || connection_->database.execute("ROLLBACK");
   // Groups that were to go are still there, or not: both are right.
-  if (undone && failure.is_full()) {
-    if (auto first = connection_->database.integer("SELECT min(number) FROM journal"); first) {
+  if (journal_->roll_back() && failure.is_full()) {
+    if (auto first = journal_->database().integer("SELECT min(number) FROM journal"); first) {
       first_group_ = *first > 0 ? static_cast<std::uint64_t>(*first) : next_group_;
       give_up_ballast();
       return Kept::kFull;
     }
   }
-  connection_.reset();
+  journal_.reset();
   return Kept::kUnknown;
 }
 
 std::chrono::milliseconds Store::tidy(Engine* engine) {
-  if (!connection_) return kNoWork;
-  if (fold_.left() == 0 && first_group_ > folded_until_) {
-    if (!fold_.has_young()) return kNoWork;
-    turn();
-  }
-  fold_.choose(kTidiedRows);
-  const auto done = connection_->begin.run()
-                        .and_then([&] { return fold_.write(); })
-                        .and_then([&] { return forget_folded(64); })
-                        .and_then([&] { return connection_->commit.run(); });
+  if (!works()) return kNoWork;
+  const auto visit = parking(engine);
+  auto slice = folding_->end_slice(visit, true);
+  if (!slice) slice = folding_->slice(visit);
+  const bool folds = slice.has_value();
+  folded(slice);
+  if (folds && !*slice) return std::chrono::seconds(1);
+  if (first_group_ > folding_->folded_until()) return folds ? kSoon : kNoWork;
+  const auto done =
+      journal_->begin().and_then([&] { return forget_folded(kTidiedGroups); }).and_then([&] {
+        return journal_->commit();
+      });
   if (!done) {
     failed(done.error());
     return std::chrono::seconds(1);
   }
-  carry_over_log();
-  fold_committed(engine);
+  journal_->carry_over_log();
   return kSoon;
 }
 

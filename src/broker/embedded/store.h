@@ -9,7 +9,8 @@
 
 #include "base/histogram.h"
 #include "base/sqlite.h"
-#include "broker/embedded/fold.h"
+#include "broker/embedded/folding.h"
+#include "broker/embedded/journal_file.h"
 #include "broker/embedded/lock_file.h"
 #include "broker/embedded/reader.h"
 #include "broker/keeper.h"
@@ -34,14 +35,14 @@ struct StoreFigures {
 
 // An engine's rows in a directory:
 //
-//   retsu.db   SQLite in WAL mode. `journal` has a row for each group, synced before commit
-//   returns.
-//              The other tables have the rows themselves, a moment later, so that a person can read
-//              them; together they are always the whole truth.
-//   lock       who has the store open
-//   ballast    bytes to be given up when the disk is full
+//   retsu.db    SQLite in WAL mode: the rows themselves, a moment later than the journal, so that a
+//               person can read them. Together they are always the whole truth.
+//   journal.db  likewise; a row for each group, synced before commit returns. It goes when the
+//               store is closed: then the tables have all.
+//   lock        who has the store open
+//   ballast     bytes to be given up when the disk is full
 //
-// Only this connection writes and checkpoints. One thread at a time.
+// Only these connections write and checkpoint. One thread at a time, as Keeper says.
 class Store final : public Keeper {
  public:
   // Makes the directory if it is not there. Refused: somebody else has it open, it is not a store,
@@ -57,7 +58,7 @@ class Store final : public Keeper {
   bool search(const ListTasks& list, std::size_t tasks, Done done) override;
   Status reopen(Engine& engine) override;
   bool has_room() override;
-  [[nodiscard]] bool works() const override { return connection_ != nullptr && !lost_payload_; }
+  [[nodiscard]] bool works() const override { return journal_ && folding_ && !lost_payload_; }
   [[nodiscard]] bool lost_payload() const override { return lost_payload_; }
   std::chrono::milliseconds tidy(Engine& engine) override { return tidy(&engine); }
   [[nodiscard]] bool is_awaited() const override { return !searches_.empty(); }
@@ -69,19 +70,21 @@ class Store final : public Keeper {
 
   Status connect();
   Status load(Engine& engine);
-  [[nodiscard]] sqlite::Done check_pages() const;
+  sqlite::Done begin_journal();
+  void end_journal();
+  void disconnect();
+  [[nodiscard]] sqlite::Done check_pages(const std::string& file) const;
   Kept failed(const sqlite::Failure& failure);
   sqlite::Done write_journal();
   sqlite::Done timed_commit();
   sqlite::Done forget_folded(std::uint64_t most);
-  void turn();
   std::chrono::milliseconds tidy(Engine* engine);
-  void fold_committed(Engine* engine);
+  [[nodiscard]] Folding::Visit parking(Engine* engine) const;
+  void folded(const std::optional<sqlite::Done>& slice);
   Json payload(engine::Sequence sequence);
   [[nodiscard]] bool goes_on(const ListTasks& list) const;
   void begin_searches();
   void end_searches();
-  void carry_over_log();
   bool give_up_ballast();
 
   const std::string directory_;
@@ -90,34 +93,21 @@ class Store final : public Keeper {
   LockFile lock_;
   bool has_ballast_ = false;
 
-  struct Connection {
-    sqlite::Database database;
-    sqlite::Statement begin;
-    sqlite::Statement commit;
-    sqlite::Statement add_group;
-    sqlite::Statement drop_group;
-  };
-  // For payloads, while the other one may be committing.
+  // For payloads, while the others may be writing.
   struct Payloads {
     sqlite::Database database;
     sqlite::Statement select;
   };
-  std::unique_ptr<Connection> connection_;  // none: it failed
+  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<Folding> folding_;    // none: it failed
+  std::optional<JournalFile> journal_;  // likewise
+  std::int64_t mark_ = 0;               // of the journal's file; 0: there is none yet
   std::optional<Payloads> payloads_;
   bool lost_payload_ = false;
 
-  Fold fold_;
   std::string group_;              // that is committed, or was last
   std::uint64_t first_group_ = 1;  // in the journal
   std::uint64_t next_group_ = 1;
-  std::uint64_t noted_until_ = 0;    // the last group that the fold knows of
-  std::uint64_t folding_until_ = 0;  // the last group that the old generation covers
-  std::uint64_t folded_until_ = 0;   // groups that may go
-  std::size_t young_bytes_ = 0;      // of the journal, since the generation turned
-  std::size_t turned_rows_ = 0;      // that the old generation had at first
-  int log_pages_ = 0;                // after the last commit
-  int carry_over_at_ = 0;            // so many
-  std::size_t unfolded_bytes_ = 0;   // kept since rows were last chosen to be folded
 
   // Searches that wait until the tables say what the journal said when they came.
   struct Search {
@@ -127,7 +117,6 @@ class Store final : public Keeper {
   };
   std::deque<Search> searches_;
   std::atomic<std::int64_t> began_until_ = 0;  // the tables had all before it when it was given out
-  std::unique_ptr<Reader> reader_;
 };
 
 }  // namespace retsu::embedded

@@ -10,6 +10,7 @@
 namespace retsu::embedded {
 
 inline constexpr const char* kDatabaseFile = "/retsu.db";
+inline constexpr const char* kJournalFile = "/journal.db";
 inline constexpr const char* kLockFile = "/lock";
 inline constexpr const char* kBallastFile = "/ballast";
 
@@ -25,6 +26,13 @@ Error store_error(const std::string& directory, const sqlite::Failure& failure);
 // A connection that only reads, also while another process has the store open: then it may lag
 // behind that one's answers by nothing, as they are given after the commit.
 sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path);
+
+// A connection that makes the file if it is not there, with what every database of a store needs:
+// WAL mode, and a sync for each commit.
+sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const char* vfs);
+
+// The file and what SQLite keeps beside it. The file system may be another one than the default.
+void remove_database(const std::string& path, const char* vfs);
 
 // Makes the directory, and those above it, if it is not there; their names are on the disk then.
 Status make_directory(const std::string& directory);

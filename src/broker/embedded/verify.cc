@@ -5,30 +5,30 @@
 #include "broker/embedded/load.h"
 #include "broker/embedded/references.h"
 #include "broker/embedded/schema.h"
+#include "broker/embedded/snapshot.h"
 
 namespace retsu::embedded {
 namespace {
 
 class Verification {
  public:
-  Verification(sqlite::Database& database, Verdict& verdict, const OnProgress& on_progress)
-      : database_(database), verdict_(verdict), on_progress_(on_progress) {}
+  Verification(Snapshot& store, Verdict& verdict, const OnProgress& on_progress)
+      : store_(store), verdict_(verdict), on_progress_(on_progress) {}
 
   sqlite::Done run() {
-    // One moment for all that follows.
-    return database_.execute("BEGIN")
-        .and_then([&] { return check_pages(); })
+    return check_pages(store_.tables)
+        .and_then([&] { return store_.journal ? check_pages(*store_.journal) : sqlite::Done(); })
         .and_then([&] { return check_rows(); })
         .and_then([&] { return check_load(); });
   }
 
  private:
-  sqlite::Done check_pages() {
+  sqlite::Done check_pages(sqlite::Database& database) {
     say("pages", 0, 0);
     const std::function<void()> tick = [&] { say("pages", 0, 0); };
-    database_.on_tick(&tick);
+    database.on_tick(&tick);
     auto done = [&]() -> sqlite::Done {
-      auto found = database_.prepare("PRAGMA integrity_check");
+      auto found = database.prepare("PRAGMA integrity_check");
       if (!found) return tl::unexpected(std::move(found.error()));
       for (;;) {
         const auto more = found->step();
@@ -37,7 +37,7 @@ class Verification {
         add_lines(found->text(0));
       }
     }();
-    database_.on_tick(nullptr);
+    database.on_tick(nullptr);
     // It may give up at a page that it has told of; the tables may still be read in part.
     if (done || !done.error().is_damage()) return done;
     if (verdict_.problems.empty()) verdict_.problems.push_back(done.error().message);
@@ -55,9 +55,9 @@ class Verification {
 
   sqlite::Done check_rows() {
     if (verdict_.version < kSchemaVersion) return {};  // the next start brings it up to date
-    const auto all = database_.integer("SELECT count(*) FROM tasks");
+    const auto all = store_.tables.integer("SELECT count(*) FROM tasks");
     Engine names;  // of queues and users
-    Loader loader(database_, names, [&](const std::string& place) {
+    Loader loader(store_.tables, store_.groups(), names, [&](const std::string& place) {
       verdict_.problems.push_back(place);
       return true;
     });
@@ -85,7 +85,7 @@ class Verification {
     if (!verdict_.problems.empty() || verdict_.version < kSchemaVersion) return {};
     say("loading", 0, 0);
     Engine engine;
-    Loader loader(database_, engine);
+    Loader loader(store_.tables, store_.groups(), engine);
     return load(loader, engine);
   }
 
@@ -93,7 +93,7 @@ class Verification {
     if (on_progress_) on_progress_(what, done, whole);
   }
 
-  sqlite::Database& database_;
+  Snapshot& store_;
   Verdict& verdict_;
   const OnProgress& on_progress_;
 };
@@ -109,12 +109,10 @@ Result<Verdict> verify(const std::string& database_file, const OnProgress& on_pr
     verdict.problems.push_back(failure.message);
     return std::move(verdict);
   };
-  auto database = open_to_read(database_file);
-  if (!database) return judge(database.error());
-  const auto version = schema_version(*database);
-  if (!version) return judge(version.error());
-  verdict.version = *version;
-  if (auto done = Verification(*database, verdict, on_progress).run(); !done) {
+  auto store = Snapshot::take(database_file);
+  if (!store) return judge(store.error());
+  verdict.version = store->version;
+  if (auto done = Verification(*store, verdict, on_progress).run(); !done) {
     return judge(done.error());
   }
   return verdict;

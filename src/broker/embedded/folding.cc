@@ -1,0 +1,131 @@
+#include "broker/embedded/folding.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace retsu::embedded {
+namespace {
+
+constexpr std::size_t kSliceRows = 400;           // when there is time: about 2 ms
+constexpr std::size_t kSlicesOfGeneration = 256;  // about: each costs a transaction
+constexpr std::size_t kMostBehind = 8;            // of a generation's parts: then it is waited for
+
+constexpr int kLogPages = 1'000;      // then the log is carried over
+constexpr int kMostLogPages = 8'000;  // then readers wait until it is
+
+}  // namespace
+
+Folding::Folding(sqlite::Database database, std::size_t generation_bytes, Reader& reader)
+    : database_(std::move(database)), generation_bytes_(generation_bytes), reader_(reader) {}
+
+sqlite::Done Folding::prepare() {
+  database_.keep_log();
+  return take(begin_, database_.prepare("BEGIN IMMEDIATE"))
+      .and_then([&] { return take(commit_, database_.prepare("COMMIT")); })
+      .and_then([&] {
+        return take(set_folded_, database_.prepare("UPDATE journal_file SET folded = ?"));
+      })
+      .and_then([&] { return fold_.prepare(database_); });
+}
+
+void Folding::loaded(std::uint64_t first_group, std::uint64_t next_group,
+                     std::size_t journal_bytes) {
+  folding_until_ = folded_until_ = first_group - 1;
+  noted_until_ = next_group - 1;
+  young_bytes_ = journal_bytes;
+}
+
+void Folding::kept(std::size_t bytes) {
+  young_bytes_ += bytes;
+  unfolded_bytes_ += bytes;
+}
+
+void Folding::note(engine::Changes group, std::uint64_t number) {
+  fold_.add(std::move(group));
+  noted_until_ = number;
+}
+
+bool Folding::has_all() const { return !is_writing_ && fold_.left() == 0 && !fold_.has_young(); }
+
+void Folding::turn() {
+  fold_.turn();
+  folding_until_ = noted_until_;
+  young_bytes_ = 0;
+  turned_rows_ = fold_.left();
+}
+
+void Folding::begin_slice(bool hurry) {
+  if (is_writing_) return;
+  if (fold_.left() == 0 && (hurry || young_bytes_ >= generation_bytes_)) turn();
+  if (fold_.left() == 0 && folded_until_ == folding_until_) {
+    unfolded_bytes_ = 0;
+    return;
+  }
+  if (!hurry && unfolded_bytes_ < generation_bytes_ / kSlicesOfGeneration) return;
+  // The old generation is written when the young one is as large as that was, or a little sooner.
+  const std::size_t bytes = std::exchange(unfolded_bytes_, 0);
+  const std::size_t rows = turned_rows_ * (bytes + bytes / 4) / generation_bytes_ + 1;
+  fold_.choose(hurry ? std::max(rows, kSliceRows) : rows);
+  is_writing_ = true;
+  const bool last = fold_.left() == 0;
+  background_.start([this, last] { written_ = write(last); });
+}
+
+std::optional<sqlite::Done> Folding::end_slice(const Visit& visit, bool wait) {
+  if (!is_writing_) return std::nullopt;
+  if (wait || unfolded_bytes_ > generation_bytes_ / kMostBehind) background_.wait();
+  if (background_.is_busy()) return std::nullopt;
+  is_writing_ = false;
+  return end(std::exchange(written_, {}), visit);
+}
+
+std::optional<sqlite::Done> Folding::slice(const Visit& visit) {
+  if (fold_.left() == 0) {
+    if (!fold_.has_young()) return std::nullopt;
+    turn();
+  }
+  fold_.choose(kSliceRows);
+  return end(write(fold_.left() == 0), visit);
+}
+
+sqlite::Done Folding::end(sqlite::Done done, const Visit& visit) {
+  if (!done) {
+    fold_.roll_back();
+    // What cannot be undone is not written upon.
+    const bool undone = !database_.in_transaction() || database_.execute("ROLLBACK");
+    if (!undone) done.error().code = SQLITE_IOERR;
+    return done;
+  }
+  fold_.commit(visit);
+  if (fold_.left() == 0) folded_until_ = folding_until_;
+  return done;
+}
+
+// The last slice of a generation is synced, and with it those before, which are in the same log.
+sqlite::Done Folding::write(bool last) {
+  auto done = last ? database_.execute("PRAGMA synchronous = FULL") : sqlite::Done();
+  done = done.and_then([&] { return begin_.run(); })
+             .and_then([&] { return fold_.write(); })
+             .and_then([&] {
+               if (!last) return sqlite::Done();
+               set_folded_.bind(1, static_cast<std::int64_t>(folding_until_));
+               return set_folded_.run();
+             })
+             .and_then([&] { return commit_.run(); });
+  if (done && last) done = database_.execute("PRAGMA synchronous = NORMAL");
+  if (done) carry_over_log();
+  return done;
+}
+
+// A failure is none of the slice's: it is in the log, and will be carried over later.
+void Folding::carry_over_log() {
+  const int pages = database_.log_pages();
+  if (pages < std::exchange(log_pages_, pages)) carry_over_at_ = kLogPages;  // it began anew
+  if (pages < carry_over_at_) return;
+  carry_over_at_ = pages + kLogPages;  // while somebody reads it cannot begin anew: not each time
+  if (pages < kMostLogPages) return database_.carry_over_log(false);
+  const Reader::Pause alone(reader_);
+  database_.carry_over_log(true);
+}
+
+}  // namespace retsu::embedded

@@ -1,0 +1,81 @@
+// Writes rows into the tables, slice by slice, beside the journal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "base/background.h"
+#include "base/sqlite.h"
+#include "broker/embedded/fold.h"
+#include "broker/embedded/reader.h"
+
+namespace retsu::embedded {
+
+// What the journal has is written into the tables one generation after the other: all that it had
+// at a moment, while it grows by the next. What is written was synced in the journal before, and
+// stays there until the last slice of its generation is synced too; so slices need no sync.
+//
+// All calls come from one thread; slices are written on another.
+class Folding {
+ public:
+  // A generation is as much as makes the journal grow by so many bytes.
+  Folding(sqlite::Database database, std::size_t generation_bytes, Reader& reader);
+  ~Folding() { background_.wait(); }
+  Folding(const Folding&) = delete;
+  Folding& operator=(const Folding&) = delete;
+
+  sqlite::Done prepare();
+
+  // A store was loaded: of its journal, rows() has what differs from the tables.
+  void loaded(std::uint64_t first_group, std::uint64_t next_group, std::size_t journal_bytes);
+  Fold& rows() { return fold_; }
+
+  void kept(std::size_t bytes);  // of a group in the journal, and what it changed:
+  void note(engine::Changes group, std::uint64_t number);
+
+  // When it is time, begins with the next slice. In a hurry: somebody waits for it.
+  void begin_slice(bool hurry);
+  // visit(task) for each that a slice has brought into the tables as it is. Nothing: none was
+  // begun, or it goes on, but if it is far behind: then it is waited for.
+  using Visit = std::function<void(const engine::TaskRow&)>;
+  std::optional<sqlite::Done> end_slice(const Visit& visit, bool wait = false);
+  // One that is begun now and ended, if there is anything left. None may be under way.
+  std::optional<sqlite::Done> slice(const Visit& visit);
+
+  [[nodiscard]] std::uint64_t folded_until() const {
+    return folded_until_;
+  }                                    // this group, for good
+  [[nodiscard]] bool has_all() const;  // the tables, of what was noted
+
+  [[nodiscard]] sqlite::Database& database() { return database_; }
+
+ private:
+  void turn();
+  sqlite::Done write(bool last);
+  sqlite::Done end(sqlite::Done done, const Visit& visit);
+  void carry_over_log();
+
+  sqlite::Database database_;
+  const std::size_t generation_bytes_;
+  Reader& reader_;
+  sqlite::Statement begin_;
+  sqlite::Statement commit_;
+  sqlite::Statement set_folded_;
+  Fold fold_;
+  std::uint64_t noted_until_ = 0;    // the last group that the fold knows of
+  std::uint64_t folding_until_ = 0;  // the last one that the old generation covers
+  std::uint64_t folded_until_ = 0;
+  std::size_t young_bytes_ = 0;     // of the journal, since the generation turned
+  std::size_t unfolded_bytes_ = 0;  // since rows were last chosen
+  std::size_t turned_rows_ = 0;     // that the old generation had at first
+  int log_pages_ = 0;               // after the last commit
+  int carry_over_at_ = 0;           // so many
+
+  bool is_writing_ = false;
+  sqlite::Done written_;  // what came of it
+  Background background_;
+};
+
+}  // namespace retsu::embedded

@@ -1,0 +1,107 @@
+#include "broker/embedded/journal_file.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "broker/embedded/schema.h"
+#include "broker/embedded/store_files.h"
+
+namespace retsu::embedded {
+namespace {
+
+constexpr const char* kTables =
+    "CREATE TABLE journal (number INTEGER PRIMARY KEY, changes BLOB NOT NULL);"
+    "CREATE TABLE belongs_to (mark INTEGER NOT NULL);";
+
+// As SQLite itself: a short log that is written over and over syncs fastest.
+constexpr int kLogPages = 1'000;
+
+}  // namespace
+
+sqlite::Failure journal_is_missing() { return {SQLITE_CORRUPT, "journal.db is missing"}; }
+
+sqlite::Outcome<JournalFile> JournalFile::make(const std::string& path, const char* vfs,
+                                               std::int64_t mark, const Fill& fill) {
+  remove(path, vfs);
+  auto database = open_to_write(path, vfs);
+  if (!database) return tl::unexpected(std::move(database.error()));
+  JournalFile made(std::move(*database));
+  const auto done =
+      made.database_
+          .execute(fmt::format("BEGIN IMMEDIATE; {} INSERT INTO belongs_to VALUES ({});"
+                               "PRAGMA application_id = {}; PRAGMA user_version = 1;",
+                               kTables, mark, kJournalId))
+          .and_then([&] { return made.prepare(); })
+          .and_then([&] { return fill(made); })
+          .and_then([&] { return made.commit(); });
+  if (!done) return tl::unexpected(done.error());
+  return made;
+}
+
+sqlite::Outcome<JournalFile> JournalFile::open(const std::string& path, const char* vfs,
+                                               std::int64_t mark) {
+  // Opening to write would make it.
+  auto reading = sqlite::Database::open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
+  if (!reading) return tl::unexpected(journal_is_missing());
+  reading = tl::unexpected(sqlite::Failure{});
+  auto database = open_to_write(path, vfs);
+  if (!database) return tl::unexpected(std::move(database.error()));
+  JournalFile opened(std::move(*database));
+  if (auto done = check(opened.database_, mark).and_then([&] { return opened.prepare(); }); !done) {
+    return tl::unexpected(std::move(done.error()));
+  }
+  return opened;
+}
+
+sqlite::Done JournalFile::check(sqlite::Database& database, std::int64_t mark) {
+  const auto refused = [](const char* why) {
+    return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, why});
+  };
+  const auto tables = database.integer("SELECT count(*) FROM sqlite_schema");
+  if (!tables) return tl::unexpected(tables.error());
+  if (*tables == 0) return refused("journal.db is empty");
+  const auto found = database.integer("SELECT mark FROM belongs_to");
+  if (!found) return tl::unexpected(found.error());
+  if (*found != mark) return refused("journal.db is not the one that belongs to retsu.db");
+  return {};
+}
+
+void JournalFile::remove(const std::string& path, const char* vfs) { remove_database(path, vfs); }
+
+sqlite::Done JournalFile::prepare() {
+  database_.keep_log();
+  const std::pair<sqlite::Statement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&add_, "INSERT INTO journal (number, changes) VALUES (?, ?)"},
+      {&drop_, "DELETE FROM journal WHERE number = ?"},
+      {&commit_, "COMMIT"}};
+  for (const auto& [statement, sql] : statements) {
+    auto prepared = database_.prepare(sql);
+    if (!prepared) return tl::unexpected(std::move(prepared.error()));
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
+sqlite::Done JournalFile::add(std::uint64_t number, std::string_view group) {
+  add_.bind(1, static_cast<std::int64_t>(number));
+  add_.bind_blob(2, group);
+  return add_.run();
+}
+
+sqlite::Done JournalFile::drop(std::uint64_t number) {
+  drop_.bind(1, static_cast<std::int64_t>(number));
+  return drop_.run();
+}
+
+bool JournalFile::roll_back() {
+  return !database_.in_transaction() || database_.execute("ROLLBACK");
+}
+
+// A failure is none of the group's: it is in the log, and will be carried over later.
+void JournalFile::carry_over_log() {
+  if (database_.log_pages() >= kLogPages) database_.carry_over_log(false);
+}
+
+}  // namespace retsu::embedded

@@ -1,0 +1,54 @@
+// The file of the journal, apart from that of the tables: so that a group waits for nothing but its
+// own bytes, and rows of tables are written beside it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/sqlite.h"
+
+namespace retsu::embedded {
+
+sqlite::Failure journal_is_missing();
+
+// Groups by number, each synced when add() returns. One thread at a time.
+class JournalFile {
+ public:
+  // An empty one in place of what is there, with the groups that `fill` adds to its table.
+  // `mark`: by which open() knows it; the tables have it too.
+  using Fill = std::function<sqlite::Done(JournalFile&)>;
+  static sqlite::Outcome<JournalFile> make(const std::string& path, const char* vfs,
+                                           std::int64_t mark, const Fill& fill);
+  // Refused: it is missing, or it is another one.
+  static sqlite::Outcome<JournalFile> open(const std::string& path, const char* vfs,
+                                           std::int64_t mark);
+  // The same, of a connection that only reads.
+  static sqlite::Done check(sqlite::Database& database, std::int64_t mark);
+  static void remove(const std::string& path, const char* vfs);
+
+  // A transaction: what comes before commit() is there as a whole, or not at all.
+  sqlite::Done begin() { return begin_.run(); }
+  sqlite::Done add(std::uint64_t number, std::string_view group);
+  sqlite::Done drop(std::uint64_t number);
+  sqlite::Done commit() { return commit_.run(); }
+  // After a failure. False: nobody knows what is there.
+  [[nodiscard]] bool roll_back();
+
+  void carry_over_log();
+
+  [[nodiscard]] sqlite::Database& database() { return database_; }
+
+ private:
+  explicit JournalFile(sqlite::Database database) : database_(std::move(database)) {}
+  sqlite::Done prepare();
+
+  sqlite::Database database_;
+  sqlite::Statement begin_;
+  sqlite::Statement add_;
+  sqlite::Statement drop_;
+  sqlite::Statement commit_;
+};
+
+}  // namespace retsu::embedded
