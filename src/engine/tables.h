@@ -215,7 +215,9 @@ class Tables {
   }
 
   void change_task_to(TaskNode& task, TaskRow row);
-  void replace(TaskNode& task, TaskRow row);
+  TaskNode& insert(const TaskRow& row);
+  TaskRow erase(TaskNode& task);
+  TaskRow replace(TaskNode& task, TaskRow row);
   void index(TaskNode& task, int by);
   void index_order(TaskNode& task, int by);
   void index_pins(const TaskNode& task, int by);

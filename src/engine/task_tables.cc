@@ -24,24 +24,22 @@ bool holds_unique_key(const TaskNode& task) {
 }  // namespace
 
 TaskNode& Tables::add_task(TaskRow row) {
-  const Text id = row.id;
-  change<TaskRow>(std::nullopt, std::move(row));
-  TaskNode& task = *find_task(id);
+  TaskNode& task = insert(row);
+  log<TaskRow>(std::nullopt, std::move(row));
   refresh_ring(task.line());
   return task;
 }
 
 void Tables::change_task_to(TaskNode& task, TaskRow row) {
   Line& line = task.line();
-  std::optional<TaskRow> before = task.row;
-  replace(task, row);
+  TaskRow before = replace(task, row);
   log<TaskRow>(std::move(before), std::move(row));
   refresh_ring(line);
 }
 
 void Tables::remove_task(TaskNode& task) {
   const boost::intrusive_ptr<Line> line = task.row.line;
-  change<TaskRow>(task.row, std::nullopt);
+  log<TaskRow>(erase(task), std::nullopt);
   refresh_ring(*line);
   // An empty line is forgotten; so is what was counted for it.
   if (line->stored == 0 && line->row != LineRow{}) edit(*line) = LineRow{};
@@ -49,27 +47,40 @@ void Tables::remove_task(TaskNode& task) {
 
 void Tables::put(const std::optional<TaskRow>& from, const std::optional<TaskRow>& to) {
   if (!from) {
-    TaskNode* task = slab_.make();
-    task->row = *to;
-    ids_.insert(task);
-    index(*task, +1);
+    insert(*to);
   } else if (to) {
     replace(*find_task(from->id), *to);
   } else {
-    TaskNode* task = find_task(from->id);
-    RETSU_CHECK(edges(*task).empty());
-    index(*task, -1);
-    ids_.erase(task);
-    slab_.drop(task);
+    erase(*find_task(from->id));
   }
 }
 
-void Tables::replace(TaskNode& task, TaskRow row) {
-  const bool was_live = is_live(task.row.state);
+TaskNode& Tables::insert(const TaskRow& row) {
+  TaskNode* task = slab_.make();
+  task->row = row;
+  ids_.insert(task);
+  index(*task, +1);
+  return *task;
+}
+
+// What it was.
+TaskRow Tables::erase(TaskNode& task) {
+  RETSU_CHECK(edges(task).empty());
   index(task, -1);
-  task.row = std::move(row);
+  ids_.erase(&task);
+  TaskRow was = std::move(task.row);
+  slab_.drop(&task);
+  return was;
+}
+
+// What it was.
+TaskRow Tables::replace(TaskNode& task, TaskRow row) {
+  index(task, -1);
+  TaskRow was = std::exchange(task.row, std::move(row));
   index(task, +1);
+  const bool was_live = is_live(was.state);
   if (was_live != is_live(task.row.state)) index_pins(task, was_live ? -1 : +1);
+  return was;
 }
 
 void Tables::index(TaskNode& task, int by) {

@@ -124,7 +124,7 @@ sqlite::Done Table<engine::MemberRow>::write(std::int64_t place, const MemberCha
   }
   std::string json;
   append_json(json, all);
-  Binder binder(put_);
+  Binder binder(put_, put_bound_);
   binder.add(place);
   binder.add(json);
   binder.add_sum();

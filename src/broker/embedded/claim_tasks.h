@@ -57,6 +57,7 @@ class Table<engine::MemberRow> {
   sqlite::Statement select_;
   sqlite::Statement put_;
   sqlite::Statement remove_;
+  Bound put_bound_;
 };
 
 }  // namespace retsu::embedded

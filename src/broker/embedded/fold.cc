@@ -28,8 +28,9 @@ void Fold::turn() {
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
     rows.old.reserve(rows.young.size());
-    for (auto& [place, latest] : rows.young) rows.old.push_back({place, std::move(latest)});
-    rows.young.clear();
+    rows.young.take([&](const Key<Row>& place, Latest<Row> latest) {
+      rows.old.push_back({place, std::move(latest)});
+    });
     std::ranges::sort(rows.old, {}, &Entry<Row>::place);
     left_ += rows.old.size() * kCost<Row>;
   });
@@ -42,8 +43,8 @@ void Fold::choose(std::size_t most) {
       most -= std::min(most, kCost<Row>);
       left_ -= kCost<Row>;
       Entry<Row>& entry = rows.old[rows.chosen];
-      const auto later = rows.young.find(entry.place);
-      entry.dropped = later != rows.young.end() && later->second.is_gone();
+      const Latest<Row>* later = rows.young.find(entry.place);
+      entry.dropped = later != nullptr && later->is_gone();
     }
   });
 }
@@ -86,7 +87,7 @@ void Fold::roll_back() {
 
 bool Fold::has_young() const {
   bool any = false;
-  for_each_kind([&]<class Row>() { any |= !std::get<Rows<Row>>(rows_).young.empty(); });
+  for_each_kind([&]<class Row>() { any |= std::get<Rows<Row>>(rows_).young.size() > 0; });
   return any;
 }
 

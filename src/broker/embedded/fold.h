@@ -1,13 +1,12 @@
 // Carries what the journal says over into the tables, each row once in its latest state.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "broker/embedded/latest.h"
+#include "broker/embedded/young_rows.h"
 
 namespace retsu::embedded {
 
@@ -25,9 +24,11 @@ class Fold {
   template <class Row>
   void set(const Key<Row>& key, std::optional<Row> row, bool is_new) {
     auto& young = std::get<Rows<Row>>(rows_).young;
-    const auto [place, is_first] = young.try_emplace(place_of<Row>(key));
-    place->second.set(key, std::move(row), is_new && is_first);
-    if (place->second.came_and_went()) young.erase(place);
+    const Key<Row> place = place_of<Row>(key);
+    const std::size_t before = young.size();
+    Latest<Row>& latest = young[place];
+    latest.set(key, std::move(row), is_new && young.size() > before);
+    if (latest.came_and_went()) young.erase(place);
   }
   void add(engine::Changes changes);
 
@@ -58,7 +59,7 @@ class Fold {
   template <class Row>
   struct Rows {
     Table<Row> table;
-    boost::unordered_flat_map<Key<Row>, Latest<Row>, KeyHash> young;  // by place
+    YoungRows<Row> young;
     std::vector<Entry<Row>> old;
     std::size_t written = 0;  // of the old, for good
     std::size_t chosen = 0;   // up to here

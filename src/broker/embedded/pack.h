@@ -23,8 +23,11 @@ class Packer {
   explicit Packer(std::string& to) : to_(to) {}
 
   void number(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) to_.push_back(static_cast<char>(value | 0x80));
-    to_.push_back(static_cast<char>(value));
+    char bytes[10];
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+    bytes[size++] = static_cast<char>(value);
+    to_.append(bytes, size);
   }
   void bytes(std::string_view value) {
     number(value.size());

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bitset>
 #include <deque>
 #include <iterator>
 #include <string>
@@ -43,11 +44,15 @@ std::vector<std::string> columns_of() {
   return names;
 }
 
+// The places of a statement to which something is bound. Most columns of most tasks are NULL, and
+// what was bound to nothing stays so.
+using Bound = std::bitset<64>;
+
 // Binds values one after the other, and then their sum. Keeps what must live until the statement
 // has run.
 class Binder {
  public:
-  explicit Binder(sqlite::Statement& statement) : statement_(statement) {}
+  Binder(sqlite::Statement& statement, Bound& bound) : statement_(statement), bound_(bound) {}
 
   template <class T>
   void add(const T& value) {
@@ -81,7 +86,7 @@ class Binder {
       Packer out(packed);
       pack(out, T{}, value);
       values_.bytes(packed);
-      statement_.bind_blob(++place_, packed);
+      statement_.bind_blob(next(), packed);
     } else if constexpr (kByFields<T>) {
       for_each_field<T>([&](const auto& field) { add(value.*field.member); });
     } else {
@@ -91,34 +96,45 @@ class Binder {
     }
   }
 
-  void add_sum() { statement_.bind(++place_, sum_of(summed_)); }
+  void add_sum() { statement_.bind(next(), sum_of(summed_)); }
   // None: a row that is there keeps the one that it has.
   void add_payload(const Json& payload) {
     const std::string_view bytes = payload.view();
     if (bytes.empty()) {
-      statement_.bind_null(++place_);
-      statement_.bind_null(++place_);
+      unbind();
+      unbind();
     } else {
-      statement_.bind(++place_, bytes);
-      statement_.bind(++place_, sum_of(bytes));
+      statement_.bind(next(), bytes);
+      statement_.bind(next(), sum_of(bytes));
     }
   }
 
  private:
   void null() {
     values_.null();
-    statement_.bind_null(++place_);
+    unbind();
   }
   void integer(std::int64_t value) {
     values_.integer(value);
-    statement_.bind(++place_, value);
+    statement_.bind(next(), value);
   }
   void text(std::string_view value) {
     values_.bytes(value);
-    statement_.bind(++place_, value);
+    statement_.bind(next(), value);
+  }
+  int next() {
+    bound_.set(static_cast<std::size_t>(place_));
+    return ++place_;
+  }
+  void unbind() {
+    const auto place = static_cast<std::size_t>(place_++);
+    if (!bound_.test(place)) return;
+    bound_.reset(place);
+    statement_.bind_null(place_);
   }
 
   sqlite::Statement& statement_;
+  Bound& bound_;
   std::string summed_;
   ValueWriter values_{summed_};
   int place_ = 0;
@@ -302,14 +318,14 @@ class Table {
   }
 
   sqlite::Done put(const Row& row) {
-    Binder binder(put_);
+    Binder binder(put_, put_bound_);
     for_each_summed(row, [&](const auto& value) { binder.add(value); });
     binder.add_sum();
     if constexpr (kHasPayload<Row>) binder.add_payload(row.payload);
     return put_.run();
   }
   sqlite::Done remove(const Key<Row>& key) {
-    Binder binder(remove_);
+    Binder binder(remove_, remove_bound_);
     std::apply([&](const auto&... part) { (binder.add(part), ...); }, key);
     return remove_.run();
   }
@@ -342,6 +358,8 @@ class Table {
 
   sqlite::Statement put_;
   sqlite::Statement remove_;
+  Bound put_bound_;
+  Bound remove_bound_;
 };
 
 }  // namespace retsu::embedded
