@@ -1,8 +1,16 @@
 #include "base/background.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "base/check.h"
 
 namespace retsu {
+namespace {
+
+constexpr int kNiceness = 10;
+
+}  // namespace
 
 Background::~Background() {
   {
@@ -33,6 +41,8 @@ void Background::wait() {
 }
 
 void Background::run() {
+  // Those who are waited for come first.
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return work_ != nullptr || stopping_; });
