@@ -31,7 +31,12 @@ void Fold::turn() {
     rows.young.take([&](const Key<Row>& place, Latest<Row> latest) {
       rows.old.push_back({place, std::move(latest)});
     });
-    std::ranges::sort(rows.old, {}, &Entry<Row>::place);
+    // What the table does not have yet comes first. Of the others, many will have gone when it is
+    // their turn: tasks that have ended are not kept for long.
+    std::ranges::sort(rows.old, [](const Entry<Row>& a, const Entry<Row>& b) {
+      if (a.latest.is_new() != b.latest.is_new()) return a.latest.is_new();
+      return a.place < b.place;
+    });
     left_ += rows.old.size() * kCost<Row>;
   });
 }

@@ -27,6 +27,7 @@ class Latest {
   }
 
   [[nodiscard]] const Row* row() const { return row_.get(); }
+  [[nodiscard]] bool is_new() const { return is_new_; }  // the table has none
   [[nodiscard]] bool is_gone() const { return !row_; }
   // The table need not be told.
   [[nodiscard]] bool came_and_went() const { return is_new_ && !row_; }
@@ -58,6 +59,7 @@ class Latest<engine::MemberRow> {
   }
 
   // Whether others are at this place too, only the table knows.
+  [[nodiscard]] bool is_new() const { return false; }
   [[nodiscard]] bool is_gone() const { return false; }
   [[nodiscard]] bool came_and_went() const { return false; }
 
