@@ -94,5 +94,20 @@ TEST_F(FullDisk, LosesNothingWhenTheProgramEndsThere) {
   EXPECT_TRUE(verdict->problems.empty()) << verdict->problems.front();
 }
 
+// Others may have taken what was left. What is waiting can be finished all the same.
+TEST_F(FullDisk, AStoreThatIsOpenedThereGivesUpItsBallast) {
+  ASSERT_TRUE(push(1'000));
+  broker_.reset();
+  std::ofstream rest(disk_.path() + "/rest");
+  for (const std::string block(4'096, 'x'); rest.write(block.data(), 4'096).flush();) continue;
+  open();
+  ASSERT_NE(broker_, nullptr);
+  const auto claimed = call(*broker_, Claim{.max = 50});
+  ASSERT_TRUE(claimed.has_value()) << claimed.error().message;
+  EXPECT_EQ(claimed->tasks.size(), 50);
+  EXPECT_TRUE(call(*broker_, Settle{.claim_id = claimed->claim_id, .all = Outcome::kFinish}));
+  EXPECT_EQ(count("FINISHED"), 50);
+}
+
 }  // namespace
 }  // namespace retsu

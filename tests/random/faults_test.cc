@@ -78,7 +78,8 @@ class FaultyRun {
 
   SimulatedDisk disk;
 
-  void open() { ASSERT_TRUE(patient_.open()) << patient_.problem(); }
+  void open() { ASSERT_TRUE(opens()) << patient_.problem(); }
+  bool opens() { return patient_.open(); }
   // However often the power fails meanwhile.
   void open_again(std::mt19937_64& dice) {
     while (!patient_.open() || !disk.keep_power()) {
@@ -214,6 +215,24 @@ TEST(Faults, APowerLossLosesNothingThatWasAnswered) {
   }
   EXPECT_GT(undone, losses / 20);
   EXPECT_GE(redone, losses / 200);
+}
+
+// The power goes at every call while a store is made, closed, opened and closed again.
+TEST(Faults, APowerLossWhileAStoreIsOpenedOrClosedDoesNoHarm) {
+  std::mt19937_64 dice(13);
+  for (std::uint64_t call = 1; !testing::Test::HasFailure(); ++call) {
+    SCOPED_TRACE("call " + std::to_string(call));
+    FaultyRun queue(5);
+    queue.disk.cut_power_at(call);
+    bool in_doubt = false;
+    for (int opening = 0; opening < 3 && !in_doubt && queue.opens(); ++opening) {
+      for (int i = 0; i < 3 && !in_doubt; ++i) in_doubt = queue.step() == FaultyRun::End::kDoubt;
+      queue.close();
+    }
+    if (!queue.disk.power_loss(dice)) return;
+    queue.open();
+    if (!testing::Test::HasFailure()) in_doubt ? queue.find_out() : queue.expect_all_the_same();
+  }
 }
 
 // Every write, sync, truncation and deletion of a run fails once, in each way.

@@ -125,9 +125,8 @@ TEST_F(JournalFileTest, ACopyHasAllWhileTheStoreFoldsAllTheTime) {
   auto broker = EmbeddedBroker::open(path, settings);
   ASSERT_TRUE(broker.has_value());
   std::atomic<int> stored = 0;
-  std::atomic<bool> stopping = false;
-  std::thread pusher([&] {
-    while (!stopping) {
+  const std::jthread pusher([&](const std::stop_token& stopping) {
+    while (!stopping.stop_requested()) {
       push(**broker, std::to_string(stored));
       ++stored;
     }
@@ -143,8 +142,6 @@ TEST_F(JournalFileTest, ACopyHasAllWhileTheStoreFoldsAllTheTime) {
     const auto opened = open(copy);
     EXPECT_TRUE(call(*opened, GetTask{.id = std::to_string(before - 1)}));
   }
-  stopping = true;
-  pusher.join();
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kForgottenAtOnce = 4;  // groups: more than the one that comes
 constexpr std::uint64_t kTidiedGroups = 64;    // likewise, when there is time
+constexpr std::uintmax_t kRoomToStart = 1 << 20;
 constexpr auto kSoon = std::chrono::milliseconds(0);
 
 }  // namespace
@@ -60,6 +61,8 @@ Status Store::reopen(Engine& engine) {
   lost_payload_ = false;
   end_searches();
   has_ballast_ = has_room();
+  std::error_code ignored;
+  if (std::filesystem::space(directory_, ignored).available < kRoomToStart) give_up_ballast();
   auto done = connect();
   if (done) done = load(engine);
   if (!done) disconnect();
