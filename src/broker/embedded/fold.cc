@@ -42,7 +42,7 @@ void Fold::turn() {
 }
 
 void Fold::choose(std::size_t most) {
-  for_each_kind([&]<class Row>() {
+  const auto choose_of = [&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
     for (; most > 0 && rows.chosen < rows.old.size(); ++rows.chosen) {
       most -= std::min(most, kCost<Row>);
@@ -51,7 +51,12 @@ void Fold::choose(std::size_t most) {
       const Latest<Row>* later = rows.young.find(entry.place);
       entry.dropped = later != nullptr && later->is_gone();
     }
+  };
+  // Tasks last, for the same reason as above.
+  for_each_kind([&]<class Row>() {
+    if constexpr (!std::is_same_v<Row, engine::TaskRow>) choose_of.template operator()<Row>();
   });
+  choose_of.operator()<engine::TaskRow>();
 }
 
 sqlite::Done Fold::write() {
