@@ -78,7 +78,11 @@ double packed(const std::string& folder) {
 void measure_size(std::int64_t live, std::int64_t lifecycles) {
   const TemporaryDirectory folder(".");
   const auto size = [&] {
-    return mebibytes(folder.path() + "/retsu.db") + mebibytes(folder.path() + "/retsu.db-wal");
+    double all = 0;
+    for (const char* file : {"/retsu.db", "/retsu.db-wal", "/journal.db", "/journal.db-wal"}) {
+      all += mebibytes(folder.path() + file);
+    }
+    return all;
   };
   fmt::print("\n{:>12} {:>12} {:>10} {:>12}\n", "lifecycles", "MiB", "packed", "times that");
   double most = 0;
