@@ -48,7 +48,8 @@ Action add_restore(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FROM", options->from, "The directory of a backup")->required();
   app.add_flag("--force", options->force,
-               "Even if there is a store already, which is set aside as retsu.db.before-TIME");
+               "Even if there is a store already, which is set aside as retsu.db.before-TIME, with "
+               "its journal");
   return [options](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     const auto directory = session.directory();

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "broker/embedded/journal_file.h"
 #include "broker/embedded/lock_file.h"
 #include "broker/embedded/snapshot.h"
 #include "broker/embedded/store.h"
@@ -38,20 +39,26 @@ Result<LockFile> take(const std::string& directory) {
 
 // The groups of a journal into the table that a copy has for them: then it needs no other file.
 sqlite::Done add_groups(sqlite::Database& journal, sqlite::Database& copy) {
-  auto groups = journal.prepare("SELECT number, changes FROM journal");
-  if (!groups) return tl::unexpected(groups.error());
   auto add = copy.prepare("INSERT INTO journal (number, changes) VALUES (?, ?)");
-  if (!add) return tl::unexpected(add.error());
-  auto done = copy.execute("BEGIN; UPDATE journal_file SET mark = NULL");
-  while (done) {
-    const auto more = groups->step();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) return copy.execute("COMMIT");
-    add->bind(1, groups->integer(0));
-    add->bind_blob(2, groups->text(1));
-    done = add->run();
-  }
-  return done;
+  if (!add) return tl::unexpected(std::move(add.error()));
+  return copy.execute("BEGIN; UPDATE journal_file SET mark = NULL")
+      .and_then([&] {
+        return for_each_group(journal, [&](std::uint64_t number, std::string_view group) {
+          add->bind(1, static_cast<std::int64_t>(number));
+          add->bind_blob(2, group);
+          return add->run();
+        });
+      })
+      .and_then([&] { return copy.execute("COMMIT"); });
+}
+
+// The pages say that the database has a log, as the one that they come from: from now on it has
+// none, and what was in it is in the file.
+sqlite::Done do_without_log(sqlite::Database& copy) {
+  const auto mode = copy.text("PRAGMA journal_mode = DELETE");
+  if (!mode) return tl::unexpected(mode.error());
+  if (*mode != "delete") return tl::unexpected(sqlite::Failure{SQLITE_FULL, "its log stays"});
+  return {};
 }
 
 // A moment of a store as one database, not yet synced.
@@ -65,7 +72,8 @@ sqlite::Done write_copy(Snapshot& store, const std::string& part, const OnProgre
           if (on_progress) on_progress("copying", pages, whole);
         });
       })
-      .and_then([&] { return store.journal ? add_groups(*store.journal, *copy) : sqlite::Done(); });
+      .and_then([&] { return store.journal ? add_groups(*store.journal, *copy) : sqlite::Done(); })
+      .and_then([&] { return do_without_log(*copy); });
 }
 
 // One moment of the store in `from`, as `to`/retsu.db.part, verified and synced.

@@ -21,9 +21,10 @@ struct Restored {
 };
 
 // Copies the store in `from` (a backup) to `to`. A store that is there already is set aside, as
-// retsu.db.before-TIME, if `force` says so, and is a `conflict` otherwise; it is touched only when
-// the copy has been verified. A process that ends in between leaves the old store, the new one, or
-// none and the old one set aside. Refused: somebody has the store in `to` open.
+// retsu.db.before-TIME and journal.db.before-TIME (if it was not closed), if `force` says so, and
+// is a `conflict` otherwise; it is touched only when the copy has been verified. A process that
+// ends in between leaves the old store, the new one, or none and the old one set aside. Refused:
+// somebody has the store in `to` open.
 Result<Restored> restore(const std::string& from, const std::string& to, bool force, TimePoint now,
                          const OnProgress& on_progress = nullptr);
 

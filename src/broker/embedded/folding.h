@@ -1,7 +1,6 @@
 // Writes rows into the tables, slice by slice, beside the journal.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,7 +21,7 @@ class Folding {
  public:
   // A generation is as much as makes the journal grow by so many bytes.
   Folding(sqlite::Database database, std::size_t generation_bytes, Reader& reader);
-  ~Folding() { background_.wait(); }
+  ~Folding() { wait(); }
   Folding(const Folding&) = delete;
   Folding& operator=(const Folding&) = delete;
 
@@ -43,6 +42,8 @@ class Folding {
   std::optional<sqlite::Done> end_slice(const Visit& visit, bool wait = false);
   // One that is begun now and ended, if there is anything left. None may be under way.
   std::optional<sqlite::Done> slice(const Visit& visit);
+
+  void wait() { background_.wait(); }  // until no slice is being written
 
   [[nodiscard]] std::uint64_t folded_until() const {
     return folded_until_;

@@ -21,6 +21,18 @@ constexpr int kLogPages = 1'000;
 
 sqlite::Failure journal_is_missing() { return {SQLITE_CORRUPT, "journal.db is missing"}; }
 
+sqlite::Done for_each_group(sqlite::Database& database, const VisitGroup& visit) {
+  auto groups = database.prepare("SELECT number, changes FROM journal ORDER BY number");
+  if (!groups) return tl::unexpected(std::move(groups.error()));
+  for (;;) {
+    const auto more = groups->step();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return {};
+    auto done = visit(static_cast<std::uint64_t>(groups->integer(0)), groups->text(1));
+    if (!done) return done;
+  }
+}
+
 sqlite::Outcome<JournalFile> JournalFile::make(const std::string& path, const char* vfs,
                                                std::int64_t mark, const Fill& fill) {
   remove(path, vfs);
@@ -41,10 +53,8 @@ sqlite::Outcome<JournalFile> JournalFile::make(const std::string& path, const ch
 
 sqlite::Outcome<JournalFile> JournalFile::open(const std::string& path, const char* vfs,
                                                std::int64_t mark) {
-  // Opening to write would make it.
-  auto reading = sqlite::Database::open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
-  if (!reading) return tl::unexpected(journal_is_missing());
-  reading = tl::unexpected(sqlite::Failure{});
+  // Opening it would make it.
+  if (!file_exists(path, vfs)) return tl::unexpected(journal_is_missing());
   auto database = open_to_write(path, vfs);
   if (!database) return tl::unexpected(std::move(database.error()));
   JournalFile opened(std::move(*database));

@@ -13,7 +13,11 @@ namespace retsu::embedded {
 
 sqlite::Failure journal_is_missing();
 
-// Groups by number, each synced when add() returns. One thread at a time.
+// visit(number, group) for each group of a database, the first first.
+using VisitGroup = std::function<sqlite::Done(std::uint64_t number, std::string_view group)>;
+sqlite::Done for_each_group(sqlite::Database& database, const VisitGroup& visit);
+
+// Groups by number, synced when commit() returns. One thread at a time.
 class JournalFile {
  public:
   // An empty one in place of what is there, with the groups that `fill` adds to its table.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -57,15 +58,40 @@ class JournalFileTest : public testing::Test {
 
 TEST_F(JournalFileTest, GoesWhenTheStoreIsClosed) {
   const std::string path = directory_.path() + "/store";
-  auto broker = open(path);
-  push(*broker, "a");
-  EXPECT_TRUE(fs::exists(path + "/journal.db"));
-  broker.reset();
+  EmbeddedBroker::Settings settings;
+  settings.store.searched_tasks = 0;
+  {
+    const auto broker = EmbeddedBroker::open(path, settings);
+    ASSERT_TRUE(broker.has_value());
+    push(**broker, "a");
+    EXPECT_TRUE(fs::exists(path + "/journal.db"));
+    EXPECT_TRUE(call(**broker, ListTasks{}));  // readers do not leave their log behind
+  }
   for (const auto& entry : fs::directory_iterator(path)) {
     EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("retsu.db", "lock", "ballast"));
   }
   std::ofstream(path + "/journal.db") << "what nobody asked for";
   EXPECT_TRUE(call(*open(path), GetTask{.id = "a"}));
+}
+
+// Without it nobody could tell a journal that has forgotten from one that had nothing to say.
+TEST_F(JournalFileTest, KeepsItsNewestGroup) {
+  const std::string path = directory_.path() + "/store";
+  const auto broker = open(path);
+  for (const char* id : {"a", "b", "c"}) push(*broker, id);
+  auto tables = embedded::open_to_read(path + "/retsu.db");
+  auto journal = embedded::open_to_read(path + "/journal.db");
+  ASSERT_TRUE(tables && journal);
+  const auto is_folded = [&] {
+    return *tables->integer("SELECT count(*) FROM tasks") == 3 &&
+           *journal->integer("SELECT count(*) FROM journal") <= 1;
+  };
+  for (int i = 0; i < 1'000 && !is_folded(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_TRUE(is_folded());
+  EXPECT_EQ(*journal->integer("SELECT max(number) FROM journal"),
+            *tables->integer("SELECT folded FROM journal_file"));
 }
 
 TEST_F(JournalFileTest, ThatIsMissingOrAnothersRefusesTheStart) {

@@ -1,7 +1,6 @@
 #include "broker/embedded/snapshot.h"
 
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 #include "broker/embedded/journal_file.h"
@@ -14,6 +13,27 @@ namespace {
 constexpr int kTries = 100;
 constexpr auto kPause = std::chrono::milliseconds(2);
 constexpr std::int64_t kFirstWithMark = 5;  // version of the tables
+
+// The journal beside a database, at this moment, in a transaction. Refused: it is missing, or has
+// another mark.
+sqlite::Outcome<sqlite::Database> journal_of(const std::string& database_file, std::int64_t mark) {
+  const std::string path = journal_beside(database_file);
+  if (!file_exists(path)) return tl::unexpected(journal_is_missing());
+  auto journal = open_to_read(path);
+  if (!journal) return journal;
+  const auto done =
+      journal->execute("BEGIN").and_then([&] { return JournalFile::check(*journal, mark); });
+  if (!done) return tl::unexpected(done.error());
+  return journal;
+}
+
+// Whether it still has all that tables do not have which were written up to that group. A store
+// keeps its newest group: one without any has never had one.
+sqlite::Outcome<bool> goes_on_from(sqlite::Database& journal, std::int64_t folded) {
+  const auto first = journal.integer("SELECT coalesce(min(number), 0) FROM journal");
+  if (!first) return tl::unexpected(first.error());
+  return *first <= folded + 1;
+}
 
 // None: the store was closed, opened or folded meanwhile.
 sqlite::Outcome<std::optional<Snapshot>> try_to_take(const std::string& database_file,
@@ -49,22 +69,6 @@ sqlite::Outcome<Snapshot> Snapshot::take(const std::string& database_file) {
     if (*taken) return std::move(**taken);
     std::this_thread::sleep_for(kPause);
   }
-}
-
-sqlite::Outcome<sqlite::Database> journal_of(const std::string& database_file, std::int64_t mark) {
-  const std::string directory = std::filesystem::path(database_file).parent_path().string();
-  auto journal = open_to_read((directory.empty() ? "." : directory) + kJournalFile);
-  if (!journal) return tl::unexpected(journal_is_missing());
-  const auto done =
-      journal->execute("BEGIN").and_then([&] { return JournalFile::check(*journal, mark); });
-  if (!done) return tl::unexpected(done.error());
-  return journal;
-}
-
-sqlite::Outcome<bool> goes_on_from(sqlite::Database& journal, std::int64_t folded) {
-  const auto first = journal.integer("SELECT coalesce(min(number), 0) FROM journal");
-  if (!first) return tl::unexpected(first.error());
-  return *first <= folded + 1;
 }
 
 }  // namespace retsu::embedded

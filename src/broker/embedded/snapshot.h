@@ -20,11 +20,4 @@ struct Snapshot {
   static sqlite::Outcome<Snapshot> take(const std::string& database_file);
 };
 
-// The journal beside a database, at this moment, in a transaction. Refused: it is missing, or has
-// another mark.
-sqlite::Outcome<sqlite::Database> journal_of(const std::string& database_file, std::int64_t mark);
-
-// Whether it still has all that tables do not have which were written up to that group.
-sqlite::Outcome<bool> goes_on_from(sqlite::Database& journal, std::int64_t folded);
-
 }  // namespace retsu::embedded

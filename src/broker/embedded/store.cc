@@ -10,7 +10,6 @@
 #include <random>
 #include <system_error>
 
-#include "base/check.h"
 #include "broker/embedded/journal.h"
 #include "broker/embedded/load.h"
 #include "broker/embedded/schema.h"
@@ -40,6 +39,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
 Store::~Store() {
   end_searches();
   while (tidy(nullptr) == kSoon) continue;
+  stop_reading();
   if (works() && folding_->has_all()) end_journal();
 }
 
@@ -49,20 +49,30 @@ void Store::end_searches() {
   }
 }
 
+// Only the last connection to a database takes its log away: that shall be one that writes.
+void Store::stop_reading() {
+  if (folding_) folding_->wait();  // it may have a word with the reader
+  reader_.reset();
+  payloads_.reset();
+}
+
 void Store::disconnect() {
+  stop_reading();
   folding_.reset();
   journal_.reset();
-  payloads_.reset();
-  reader_.reset();
 }
 
 Status Store::reopen(Engine& engine) {
   disconnect();
   lost_payload_ = false;
+  lacks_room_ = false;
   end_searches();
   has_ballast_ = has_room();
   std::error_code ignored;
-  if (std::filesystem::space(directory_, ignored).available < kRoomToStart) give_up_ballast();
+  if (std::filesystem::space(directory_, ignored).available < kRoomToStart) {
+    give_up_ballast();
+    lacks_room_ = true;
+  }
   auto done = connect();
   if (done) done = load(engine);
   if (!done) disconnect();
@@ -79,9 +89,8 @@ Status Store::connect() {
   if (auto done = prepare_schema(*database); !done) return refused(done.error());
   const auto mark = database->integer("SELECT mark FROM journal_file");
   if (!mark) return refused(mark.error());
-  mark_ = *mark;
-  if (mark_ != 0) {
-    auto journal = JournalFile::open(directory_ + kJournalFile, settings_.vfs, mark_);
+  if (*mark != 0) {
+    auto journal = JournalFile::open(directory_ + kJournalFile, settings_.vfs, *mark);
     if (!journal) return refused(journal.error());
     journal_ = std::move(*journal);
   }
@@ -129,23 +138,17 @@ sqlite::Done Store::check_pages(const std::string& file) const {
 sqlite::Done Store::begin_journal() {
   sqlite::Database& tables = folding_->database();
   std::random_device random;
-  mark_ = static_cast<std::int64_t>(random() % INT32_MAX) + 1;
-  auto made = JournalFile::make(
-      directory_ + kJournalFile, settings_.vfs, mark_, [&](JournalFile& journal) -> sqlite::Done {
-        auto groups = tables.prepare("SELECT number, changes FROM journal");
-        if (!groups) return tl::unexpected(groups.error());
-        for (;;) {
-          const auto more = groups->step();
-          if (!more) return tl::unexpected(more.error());
-          if (!*more) return {};
-          auto done = journal.add(static_cast<std::uint64_t>(groups->integer(0)), groups->text(1));
-          if (!done) return done;
-        }
+  const auto mark = static_cast<std::int64_t>(random() % INT32_MAX) + 1;
+  auto made =
+      JournalFile::make(directory_ + kJournalFile, settings_.vfs, mark, [&](JournalFile& journal) {
+        return for_each_group(tables, [&](std::uint64_t number, std::string_view group) {
+          return journal.add(number, group);
+        });
       });
   if (!made) return tl::unexpected(made.error());
   journal_ = std::move(*made);
   return tables.execute(fmt::format(
-      "BEGIN IMMEDIATE; UPDATE journal_file SET mark = {}; DELETE FROM journal; COMMIT", mark_));
+      "BEGIN IMMEDIATE; UPDATE journal_file SET mark = {}; DELETE FROM journal; COMMIT", mark));
 }
 
 // The tables have all: they do without it.
@@ -195,6 +198,7 @@ void Store::prepare() {
 
 Store::Kept Store::commit(const engine::Changes& group) {
   if (!journal_ || !folding_) return Kept::kUnknown;
+  if (std::exchange(lacks_room_, false)) return Kept::kFull;
   group_ = pack_group(group);
   const auto done = journal_->begin()
                         .and_then([&] { return journal_->add(next_group_, group_); })
@@ -219,7 +223,10 @@ void Store::kept(Engine& engine) {
   figures_->journal_bytes += group_.size();
   if (!folding_) return;
   folding_->kept(group_.size());
-  folded(folding_->end_slice(parking(&engine)));
+  const auto slice = folding_->end_slice(parking(&engine));
+  folded(slice);
+  // What is left is not for pushes, but for work that is to be finished.
+  lacks_room_ |= slice && !*slice && slice->error().is_full();
 }
 
 void Store::note(engine::Changes group) {
@@ -252,6 +259,7 @@ bool Store::goes_on(const ListTasks& list) const {
 }
 
 void Store::begin_searches() {
+  if (searches_.empty()) return;
   const bool all = folding_->has_all();
   while (!searches_.empty() && (all || searches_.front().group <= folding_->folded_until())) {
     Search& search = searches_.front();
@@ -261,9 +269,10 @@ void Store::begin_searches() {
 }
 
 // Groups all of whose rows are in the tables, the oldest first. Reading them again does no harm.
+// The newest stays: by it a journal that has forgotten is told from one that had nothing to say.
 sqlite::Done Store::forget_folded(std::uint64_t most) {
   sqlite::Done done;
-  for (; done && most > 0 && first_group_ <= folding_->folded_until(); --most) {
+  for (; done && most > 0 && first_group_ < folding_->folded_until(); --most) {
     done = journal_->drop(first_group_);
     if (done) ++first_group_;
   }
@@ -281,10 +290,9 @@ Folding::Visit Store::parking(Engine* engine) const {
 }
 
 void Store::folded(const std::optional<sqlite::Done>& slice) {
-  if (!slice) return;
-  if (*slice) return begin_searches();
-  if (slice->error().is_full()) return void(give_up_ballast());
-  folding_.reset();
+  if (!slice || *slice) return begin_searches();
+  if (!slice->error().is_full()) return folding_.reset();
+  give_up_ballast();
 }
 
 Store::Kept Store::failed(const sqlite::Failure& failure) {
@@ -308,7 +316,8 @@ std::chrono::milliseconds Store::tidy(Engine* engine) {
   const bool folds = slice.has_value();
   folded(slice);
   if (folds && !*slice) return std::chrono::seconds(1);
-  if (first_group_ > folding_->folded_until()) return folds ? kSoon : kNoWork;
+  const bool closes = engine == nullptr;  // then the journal goes as a whole
+  if (closes || first_group_ >= folding_->folded_until()) return folds ? kSoon : kNoWork;
   const auto done =
       journal_->begin().and_then([&] { return forget_folded(kTidiedGroups); }).and_then([&] {
         return journal_->commit();

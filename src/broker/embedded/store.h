@@ -72,10 +72,10 @@ class Store final : public Keeper {
   Status load(Engine& engine);
   sqlite::Done begin_journal();
   void end_journal();
+  void stop_reading();
   void disconnect();
   [[nodiscard]] sqlite::Done check_pages(const std::string& file) const;
   Kept failed(const sqlite::Failure& failure);
-  sqlite::Done write_journal();
   sqlite::Done timed_commit();
   sqlite::Done forget_folded(std::uint64_t most);
   std::chrono::milliseconds tidy(Engine* engine);
@@ -92,6 +92,7 @@ class Store final : public Keeper {
   const std::shared_ptr<StoreFigures> figures_ = std::make_shared<StoreFigures>();
   LockFile lock_;
   bool has_ballast_ = false;
+  bool lacks_room_ = false;  // found out by others than the journal, which is to tell
 
   // For payloads, while the others may be writing.
   struct Payloads {
@@ -101,7 +102,6 @@ class Store final : public Keeper {
   std::unique_ptr<Reader> reader_;
   std::unique_ptr<Folding> folding_;    // none: it failed
   std::optional<JournalFile> journal_;  // likewise
-  std::int64_t mark_ = 0;               // of the journal's file; 0: there is none yet
   std::optional<Payloads> payloads_;
   bool lost_payload_ = false;
 

@@ -57,7 +57,22 @@ sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const c
     return tl::unexpected(sqlite::Failure{
         SQLITE_CANTOPEN, "its file system has no shared memory, which SQLite's WAL needs"});
   }
+  if (auto done = database->execute("PRAGMA wal_checkpoint(TRUNCATE)"); !done) {
+    return tl::unexpected(std::move(done.error()));
+  }
   return database;
+}
+
+std::string journal_beside(const std::string& database_file) {
+  const std::string directory = std::filesystem::path(database_file).parent_path().string();
+  return (directory.empty() ? "." : directory) + kJournalFile;
+}
+
+bool file_exists(const std::string& path, const char* vfs) {
+  sqlite3_vfs* files = sqlite3_vfs_find(vfs);
+  int exists = 0;
+  return files->xAccess(files, path.c_str(), SQLITE_ACCESS_EXISTS, &exists) == SQLITE_OK &&
+         exists != 0;
 }
 
 void remove_database(const std::string& path, const char* vfs) {

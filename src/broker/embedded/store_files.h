@@ -28,8 +28,13 @@ Error store_error(const std::string& directory, const sqlite::Failure& failure);
 sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path);
 
 // A connection that makes the file if it is not there, with what every database of a store needs:
-// WAL mode, and a sync for each commit.
+// WAL mode, and a sync for each commit. What the log has is in the file then: it may have been read
+// back from memory after a sync that failed.
 sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const char* vfs);
+
+std::string journal_beside(const std::string& database_file);
+
+bool file_exists(const std::string& path, const char* vfs = nullptr);
 
 // The file and what SQLite keeps beside it. The file system may be another one than the default.
 void remove_database(const std::string& path, const char* vfs);

@@ -16,14 +16,17 @@ class Verification {
       : store_(store), verdict_(verdict), on_progress_(on_progress) {}
 
   sqlite::Done run() {
-    return check_pages(store_.tables)
-        .and_then([&] { return store_.journal ? check_pages(*store_.journal) : sqlite::Done(); })
+    return check_pages(store_.tables, "")
+        .and_then([&] {
+          return store_.journal ? check_pages(*store_.journal, "journal.db: ") : sqlite::Done();
+        })
         .and_then([&] { return check_rows(); })
         .and_then([&] { return check_load(); });
   }
 
  private:
-  sqlite::Done check_pages(sqlite::Database& database) {
+  sqlite::Done check_pages(sqlite::Database& database, const char* where) {
+    const std::size_t before = verdict_.problems.size();
     say("pages", 0, 0);
     const std::function<void()> tick = [&] { say("pages", 0, 0); };
     database.on_tick(&tick);
@@ -34,21 +37,25 @@ class Verification {
         const auto more = found->step();
         if (!more) return tl::unexpected(more.error());
         if (!*more) return {};
-        add_lines(found->text(0));
+        add_lines(where, found->text(0));
       }
     }();
     database.on_tick(nullptr);
     // It may give up at a page that it has told of; the tables may still be read in part.
     if (done || !done.error().is_damage()) return done;
-    if (verdict_.problems.empty()) verdict_.problems.push_back(done.error().message);
+    if (verdict_.problems.size() == before) {
+      verdict_.problems.push_back(where + done.error().message);
+    }
     return {};
   }
 
   // One answer of SQLite may hold several lines; the first says which database.
-  void add_lines(std::string_view text) {
+  void add_lines(const char* where, std::string_view text) {
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));
-      if (line != "ok" && !line.starts_with("***")) verdict_.problems.emplace_back(line);
+      if (line != "ok" && !line.starts_with("***")) {
+        verdict_.problems.push_back(fmt::format("{}{}", where, line));
+      }
       text.remove_prefix(std::min(line.size() + 1, text.size()));
     }
   }
@@ -112,6 +119,10 @@ Result<Verdict> verify(const std::string& database_file, const OnProgress& on_pr
   auto store = Snapshot::take(database_file);
   if (!store) return judge(store.error());
   verdict.version = store->version;
+  if (store->journal) {
+    const std::string journal = journal_beside(database_file);
+    verdict.bytes += file_bytes(journal) + file_bytes(journal + "-wal");
+  }
   if (auto done = Verification(*store, verdict, on_progress).run(); !done) {
     return judge(done.error());
   }

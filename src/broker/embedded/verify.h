@@ -16,7 +16,7 @@ struct Verdict {
   std::map<std::string, std::int64_t> rows;   // by table, as the journal leaves them
   std::int64_t groups = 0;                    // in the journal
   std::int64_t journal_bytes = 0;
-  std::int64_t bytes = 0;  // of the database and its log
+  std::int64_t bytes = 0;  // of the database, its journal and their logs
   // Each with its place: a page, a row and its column, a group, or a reference that leads nowhere.
   std::vector<std::string> problems;
 };
