@@ -176,7 +176,9 @@ Result<Restored> restore(const std::string& from, const std::string& to, bool fo
     auto verdict = copy(from, to, on_progress);
     if (!verdict) return tl::unexpected(std::move(verdict.error()));
     restored.verdict = std::move(*verdict);
-    if (has_store(to) || file_bytes(to + kDatabaseFile + "-wal") > 0) {
+    const bool leaves_some =
+        file_bytes(to + kDatabaseFile + "-wal") > 0 || file_exists(to + kJournalFile);
+    if (has_store(to) || leaves_some) {
       auto aside = set_aside(to, now);
       if (!aside) return tl::unexpected(std::move(aside.error()));
       restored.set_aside = std::move(*aside);

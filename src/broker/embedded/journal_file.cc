@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "broker/embedded/schema.h"
@@ -20,6 +21,32 @@ constexpr int kLogPages = 1'000;
 }  // namespace
 
 sqlite::Failure journal_is_missing() { return {SQLITE_CORRUPT, "journal.db is missing"}; }
+
+sqlite::Outcome<JournalMark> mark_of(sqlite::Database& tables) {
+  auto row = tables.prepare("SELECT mark, folded FROM journal_file");
+  if (!row) return tl::unexpected(std::move(row.error()));
+  const auto found = row->step();
+  if (!found) return tl::unexpected(found.error());
+  if (!*found) {
+    return tl::unexpected(
+        sqlite::Failure{SQLITE_CORRUPT, "the row of table journal_file is missing"});
+  }
+  return JournalMark{row->integer(0), row->integer(1)};
+}
+
+sqlite::Done check_left_over(sqlite::Database& tables, const JournalMark& mark,
+                             const std::string& path, const char* vfs) {
+  constexpr const char* kNewest = "SELECT coalesce(max(number), 0) FROM journal";
+  if (!file_exists(path, vfs)) return {};
+  const auto known = tables.integer(kNewest);
+  if (!known) return tl::unexpected(known.error());
+  auto file = sqlite::Database::open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
+  const auto newest = file ? file->integer(kNewest) : tl::unexpected(std::move(file.error()));
+  // One that cannot be read was never finished, or is none.
+  if (!newest || *newest <= std::max(mark.folded, *known)) return {};
+  return tl::unexpected(
+      sqlite::Failure{SQLITE_CORRUPT, "journal.db has groups that retsu.db does not know of"});
+}
 
 sqlite::Done for_each_group(sqlite::Database& database, const VisitGroup& visit) {
   auto groups = database.prepare("SELECT number, changes FROM journal ORDER BY number");

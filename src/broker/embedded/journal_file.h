@@ -13,6 +13,18 @@ namespace retsu::embedded {
 
 sqlite::Failure journal_is_missing();
 
+// What the tables say about their journal.
+struct JournalMark {
+  std::int64_t mark = 0;    // of the file; 0: it is a table beside them
+  std::int64_t folded = 0;  // they have all groups up to this one
+};
+sqlite::Outcome<JournalMark> mark_of(sqlite::Database& tables);
+
+// Of tables whose journal has no file: one that is there all the same does not count, unless it has
+// groups that are nowhere else. Then it is the mark that was lost.
+sqlite::Done check_left_over(sqlite::Database& tables, const JournalMark& mark,
+                             const std::string& path, const char* vfs);
+
 // visit(number, group) for each group of a database, the first first.
 using VisitGroup = std::function<sqlite::Done(std::uint64_t number, std::string_view group)>;
 sqlite::Done for_each_group(sqlite::Database& database, const VisitGroup& visit);

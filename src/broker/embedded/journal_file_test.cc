@@ -116,6 +116,21 @@ TEST_F(JournalFileTest, ThatIsMissingOrAnothersRefusesTheStart) {
   EXPECT_TRUE(call(*open(path), GetTask{.id = "a"}));
 }
 
+// What is in it is nowhere else: it is not taken for one that was left over.
+TEST_F(JournalFileTest, WhoseMarkWasLostRefusesTheStartAndStays) {
+  const std::string path = killed("store", "a");
+  const std::int64_t mark =
+      *embedded::open_to_read(path + "/retsu.db")->integer("SELECT mark FROM journal_file");
+  change(path + "/retsu.db", "UPDATE journal_file SET mark = NULL");
+  EXPECT_THAT(refusal(path), HasSubstr("journal.db has groups that retsu.db does not know of"));
+  EXPECT_FALSE(embedded::backup(path, directory_.path() + "/copy").has_value());
+  change(path + "/retsu.db", "DELETE FROM journal_file");
+  EXPECT_THAT(refusal(path), HasSubstr("the row of table journal_file is missing"));
+  change(path + "/retsu.db",
+         "INSERT INTO journal_file VALUES (1, " + std::to_string(mark) + ", 0)");
+  EXPECT_TRUE(call(*open(path), GetTask{.id = "a"}));
+}
+
 TEST_F(JournalFileTest, ThatIsOlderThanTheTablesRefusesTheStart) {
   const std::string path = killed("store", "a");
   change(path + "/retsu.db", "UPDATE journal_file SET folded = 100");

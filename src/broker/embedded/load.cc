@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "broker/embedded/fold.h"
+#include "broker/embedded/journal_file.h"
 #include "broker/embedded/references.h"
 
 namespace retsu::embedded {
@@ -31,9 +32,9 @@ sqlite::Outcome<std::size_t> Loader::tasks() const {
 }
 
 sqlite::Done Loader::read_journal() {
-  const auto folded = tables_.integer("SELECT folded FROM journal_file");
-  if (!folded) return failed("journal_file", folded.error());
-  next_group_ = static_cast<std::uint64_t>(*folded) + 1;
+  const auto mark = mark_of(tables_);
+  if (!mark) return failed("journal_file", mark.error());
+  next_group_ = static_cast<std::uint64_t>(mark->folded) + 1;
   auto groups = groups_.prepare("SELECT number, changes FROM journal ORDER BY number");
   if (!groups) return failed("journal", groups.error());
   std::vector<std::uint64_t> numbers;
@@ -53,8 +54,8 @@ sqlite::Done Loader::read_journal() {
     journal_bytes_ += journal_.back().size();
   }
   if (journal_.empty()) first_group_ = next_group_;
-  if (next_group_ <= static_cast<std::uint64_t>(*folded)) {
-    if (auto done = damaged(fmt::format("group {} is missing", *folded)); !done) return done;
+  if (next_group_ <= static_cast<std::uint64_t>(mark->folded)) {
+    if (auto done = damaged(fmt::format("group {} is missing", mark->folded)); !done) return done;
   }
   for (std::size_t i = 0; i < journal_.size(); ++i) {
     if (overlay_.add(journal_[i], engine_)) continue;

@@ -45,15 +45,21 @@ sqlite::Outcome<std::optional<Snapshot>> try_to_take(const std::string& database
   if (!version) return tl::unexpected(version.error());
   Snapshot taken{*version, std::move(*tables), std::nullopt};
   if (*version < kFirstWithMark) return taken;
-  const auto mark = taken.tables.integer("SELECT mark FROM journal_file");
+  const auto mark = mark_of(taken.tables);
   if (!mark) return tl::unexpected(mark.error());
-  if (*mark == 0) return taken;
-  const auto folded = taken.tables.integer("SELECT folded FROM journal_file");
-  if (!folded) return tl::unexpected(folded.error());
-  auto journal = journal_of(database_file, *mark);
+  if (mark->mark == 0) {
+    const bool is_copy = !database_file.ends_with(kDatabaseFile);  // beside another's journal
+    const auto done =
+        is_copy ? sqlite::Done()
+                : check_left_over(taken.tables, *mark, journal_beside(database_file), nullptr);
+    if (done) return taken;
+    if (is_last) return tl::unexpected(done.error());
+    return std::nullopt;
+  }
+  auto journal = journal_of(database_file, mark->mark);
   if (!journal && is_last) return tl::unexpected(std::move(journal.error()));
   if (!journal) return std::nullopt;
-  const auto goes_on = goes_on_from(*journal, *folded);
+  const auto goes_on = goes_on_from(*journal, mark->folded);
   if (!goes_on) return tl::unexpected(goes_on.error());
   if (!*goes_on && !is_last) return std::nullopt;  // at last, whoever reads it finds out
   taken.journal = std::move(*journal);

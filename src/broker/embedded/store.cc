@@ -87,12 +87,15 @@ Status Store::connect() {
   auto database = open_to_write(tables, settings_.vfs);
   if (!database) return refused(database.error());
   if (auto done = prepare_schema(*database); !done) return refused(done.error());
-  const auto mark = database->integer("SELECT mark FROM journal_file");
+  const auto mark = mark_of(*database);
   if (!mark) return refused(mark.error());
-  if (*mark != 0) {
-    auto journal = JournalFile::open(directory_ + kJournalFile, settings_.vfs, *mark);
+  const std::string file = directory_ + kJournalFile;
+  if (mark->mark != 0) {
+    auto journal = JournalFile::open(file, settings_.vfs, mark->mark);
     if (!journal) return refused(journal.error());
     journal_ = std::move(*journal);
+  } else if (auto done = check_left_over(*database, *mark, file, settings_.vfs); !done) {
+    return refused(done.error());
   }
   reader_ = std::make_unique<Reader>(tables, settings_.vfs);
   folding_ = std::make_unique<Folding>(std::move(*database), settings_.journal_bytes, *reader_);
@@ -223,10 +226,10 @@ void Store::kept(Engine& engine) {
   figures_->journal_bytes += group_.size();
   if (!folding_) return;
   folding_->kept(group_.size());
-  const auto slice = folding_->end_slice(parking(&engine));
-  folded(slice);
-  // What is left is not for pushes, but for work that is to be finished.
-  lacks_room_ |= slice && !*slice && slice->error().is_full();
+  const bool had_ballast = has_ballast_;
+  folded(folding_->end_slice(parking(&engine)));
+  // It was given up for work that is to be finished, not for pushes.
+  lacks_room_ |= had_ballast && !has_ballast_;
 }
 
 void Store::note(engine::Changes group) {
