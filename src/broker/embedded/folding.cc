@@ -7,6 +7,7 @@ namespace retsu::embedded {
 namespace {
 
 constexpr std::size_t kSliceRows = 400;           // when there is time: about 2 ms
+constexpr std::size_t kHurriedRows = 8'000;       // when somebody waits: few groups meet a slice
 constexpr std::size_t kSlicesOfGeneration = 256;  // about: each costs a transaction
 constexpr std::size_t kMostBehind = 8;            // of a generation's parts: then it is waited for
 
@@ -65,7 +66,7 @@ void Folding::begin_slice(bool hurry) {
   // The old generation is written when the young one is as large as that was, or a little sooner.
   const std::size_t bytes = std::exchange(unfolded_bytes_, 0);
   const std::size_t rows = turned_rows_ * (bytes + bytes / 4) / generation_bytes_ + 1;
-  fold_.choose(hurry ? std::max(rows, kSliceRows) : rows);
+  fold_.choose(hurry ? std::max(rows, kHurriedRows) : rows);
   is_writing_ = true;
   const bool last = fold_.left() == 0;
   background_.start([this, last] { written_ = write(last); });
