@@ -12,6 +12,8 @@ constexpr int kNiceness = 10;
 
 }  // namespace
 
+void give_way_to_others() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness); }
+
 Background::~Background() {
   {
     const std::lock_guard lock(mutex_);
@@ -41,8 +43,7 @@ void Background::wait() {
 }
 
 void Background::run() {
-  // Those who are waited for come first.
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+  give_way_to_others();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return work_ != nullptr || stopping_; });

@@ -7,7 +7,10 @@
 
 namespace retsu {
 
-// A thread that does one piece of work at a time beside its owner.
+// Where processors are few, threads that somebody waits for come before this one from now on.
+void give_way_to_others();
+
+// A thread that does one piece of work at a time beside its owner, and gives way to others.
 class Background {
  public:
   Background() : thread_([this] { run(); }) {}

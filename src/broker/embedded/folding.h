@@ -45,9 +45,8 @@ class Folding {
 
   void wait() { background_.wait(); }  // until no slice is being written
 
-  [[nodiscard]] std::uint64_t folded_until() const {
-    return folded_until_;
-  }                                    // this group, for good
+  // The last group of which the tables have all, synced.
+  [[nodiscard]] std::uint64_t folded_until() const { return folded_until_; }
   [[nodiscard]] bool has_all() const;  // the tables, of what was noted
 
   [[nodiscard]] sqlite::Database& database() { return database_; }

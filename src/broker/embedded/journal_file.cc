@@ -62,7 +62,7 @@ sqlite::Done for_each_group(sqlite::Database& database, const VisitGroup& visit)
 
 sqlite::Outcome<JournalFile> JournalFile::make(const std::string& path, const char* vfs,
                                                std::int64_t mark, const Fill& fill) {
-  remove(path, vfs);
+  remove_database(path, vfs);
   auto database = open_to_write(path, vfs);
   if (!database) return tl::unexpected(std::move(database.error()));
   JournalFile made(std::move(*database));
@@ -103,8 +103,6 @@ sqlite::Done JournalFile::check(sqlite::Database& database, std::int64_t mark) {
   if (*found != mark) return refused("journal.db is not the one that belongs to retsu.db");
   return {};
 }
-
-void JournalFile::remove(const std::string& path, const char* vfs) { remove_database(path, vfs); }
 
 sqlite::Done JournalFile::prepare() {
   database_.keep_log();

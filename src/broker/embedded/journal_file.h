@@ -42,7 +42,6 @@ class JournalFile {
                                            std::int64_t mark);
   // The same, of a connection that only reads.
   static sqlite::Done check(sqlite::Database& database, std::int64_t mark);
-  static void remove(const std::string& path, const char* vfs);
 
   // A transaction: what comes before commit() is there as a whole, or not at all.
   sqlite::Done begin() { return begin_.run(); }

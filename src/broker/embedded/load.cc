@@ -35,24 +35,18 @@ sqlite::Done Loader::read_journal() {
   const auto mark = mark_of(tables_);
   if (!mark) return failed("journal_file", mark.error());
   next_group_ = static_cast<std::uint64_t>(mark->folded) + 1;
-  auto groups = groups_.prepare("SELECT number, changes FROM journal ORDER BY number");
-  if (!groups) return failed("journal", groups.error());
   std::vector<std::uint64_t> numbers;
-  for (;;) {
-    const auto row = groups->step();
-    if (!row) return failed("journal", row.error());
-    if (!*row) break;
-    const auto number = static_cast<std::uint64_t>(groups->integer(0));
+  const auto see = [&](std::uint64_t number, std::string_view group) -> sqlite::Done {
     if (journal_.empty() && number < next_group_) next_group_ = number;  // it is in the tables too
-    if (number != next_group_) {
-      if (auto done = damaged(fmt::format("group {} is missing", next_group_)); !done) return done;
-    }
-    next_group_ = number + 1;
+    const std::uint64_t expected = std::exchange(next_group_, number + 1);
     if (journal_.empty()) first_group_ = number;
     numbers.push_back(number);
-    journal_.emplace_back(groups->text(1));
-    journal_bytes_ += journal_.back().size();
-  }
+    journal_.emplace_back(group);
+    journal_bytes_ += group.size();
+    return number == expected ? sqlite::Done()
+                              : damaged(fmt::format("group {} is missing", expected));
+  };
+  if (auto done = for_each_group(groups_, see); !done) return failed("journal", done.error());
   if (journal_.empty()) first_group_ = next_group_;
   if (next_group_ <= static_cast<std::uint64_t>(mark->folded)) {
     if (auto done = damaged(fmt::format("group {} is missing", mark->folded)); !done) return done;

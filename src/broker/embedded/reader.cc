@@ -1,8 +1,6 @@
 #include "broker/embedded/reader.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/background.h"
 #include "broker/refusals.h"
 
 namespace retsu::embedded {
@@ -19,7 +18,6 @@ using Steady = std::chrono::steady_clock;
 using Value = std::variant<std::int64_t, std::string_view>;
 
 constexpr auto kHeld = std::chrono::milliseconds(20);  // for which rows are held on to, about
-constexpr int kNice = 10;
 constexpr std::int64_t kFirstRows = 1'000;
 constexpr std::int64_t kMostRows = 100'000;
 
@@ -123,8 +121,7 @@ void Reader::end_reading() {
 }
 
 void Reader::run() {
-  // Where processors are few, those who write come first.
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
+  give_way_to_others();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !searches_.empty(); });
