@@ -118,7 +118,7 @@ Status Database::end(bool keep) {
     is_unsure_ = (committed.error().code & 0xff) == SQLITE_IOERR;
     if (is_unsure_) failed->code = ErrorCode::kOutcomeUnknown;
   }
-  if (database_.in_transaction()) (void)database_.execute("ROLLBACK");
+  database_.roll_back();
   if (failed) return tl::unexpected(*std::move(failed));
   return {};
 }

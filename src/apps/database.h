@@ -94,7 +94,7 @@ class Database {
     auto found = call();
     if (is_first) run("COMMIT");
     if (auto failed = take_failure()) {
-      if (is_first && database_.in_transaction()) (void)database_.execute("ROLLBACK");
+      if (is_first) database_.roll_back();
       return tl::unexpected(*std::move(failed));
     }
     return found;

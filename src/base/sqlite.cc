@@ -73,6 +73,13 @@ Done Database::copy_into(Database& copy,
   return {};
 }
 
+bool Database::log_is_long() {
+  if (log_->pages < std::exchange(log_->seen, log_->pages)) log_->long_at = kLongLog;
+  if (log_->pages < log_->long_at) return false;
+  log_->long_at = log_->pages + kLongLog;
+  return true;
+}
+
 Done Database::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return tl::unexpected(failure(code));
@@ -85,6 +92,15 @@ Outcome<Statement> Database::prepare(std::string_view sql) {
                                       SQLITE_PREPARE_PERSISTENT, &made, nullptr);
   if (code != SQLITE_OK) return tl::unexpected(failure(code));
   return Statement(made);
+}
+
+Done Database::prepare(std::initializer_list<Prepared> statements) {
+  for (const auto& [statement, sql] : statements) {
+    auto made = prepare(sql);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    statement = std::move(*made);
+  }
+  return {};
 }
 
 Outcome<std::int64_t> Database::integer(std::string_view sql) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,9 +73,16 @@ class Database {
 
   Done execute(const std::string& sql);  // one statement or more, rows passed over
   Outcome<Statement> prepare(std::string_view sql);
+  struct Prepared {
+    Statement& statement;
+    std::string_view sql;
+  };
+  Done prepare(std::initializer_list<Prepared> statements);
   Outcome<std::int64_t> integer(std::string_view sql);  // the first column of the first row
   Outcome<std::string> text(std::string_view sql);      // likewise
   [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+  // If there is a transaction. False: nobody knows what is there.
+  bool roll_back() { return !in_transaction() || execute("ROLLBACK"); }
   [[nodiscard]] Failure failure(int code) const;
   // While a statement runs, `tick` is called every now and then on its thread. It must not use the
   // connection, and outlives it or is taken away with a null one.
@@ -88,13 +96,16 @@ class Database {
   void keep_log() {
     sqlite3_wal_hook(
         handle_.get(),
-        [](void* pages, sqlite3*, const char*, int count) {
-          *static_cast<int*>(pages) = count;
+        [](void* log, sqlite3*, const char*, int pages) {
+          static_cast<Log*>(log)->pages = pages;
           return SQLITE_OK;
         },
-        log_pages_.get());
+        log_.get());
   }
-  [[nodiscard]] int log_pages() const { return *log_pages_; }  // after the last commit
+  [[nodiscard]] int log_pages() const { return log_->pages; }  // after the last commit
+  // Whether it has begun to be long, or has grown by as much since it was last said to be so: while
+  // somebody reads it cannot begin anew, however often it is carried over.
+  bool log_is_long();
   // As far as readers allow. With `from_start`, the log is written over from its beginning next.
   void carry_over_log(bool from_start) {
     sqlite3_wal_checkpoint_v2(handle_.get(), nullptr,
@@ -106,10 +117,17 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
+  // As SQLite has it: a short log that is written over and over syncs fastest.
+  static constexpr int kLongLog = 1'000;
+  struct Log {
+    int pages = 0;
+    int seen = 0;  // of them, when it was last asked whether it is long
+    int long_at = kLongLog;
+  };
   explicit Database(sqlite3* handle) : handle_(handle) {}
 
   std::unique_ptr<sqlite3, Close> handle_;
-  std::unique_ptr<int> log_pages_ = std::make_unique<int>(0);
+  std::unique_ptr<Log> log_ = std::make_unique<Log>();
 };
 
 }  // namespace retsu::sqlite

@@ -168,7 +168,7 @@ void EngineBroker::run() {
   refuse_all();
   // What is still to be kept, and without growth if it must be.
   for (int tries = 0; tries < 2 && keeper_ && engine_ && !group_.changes.empty(); ++tries) {
-    prepare_group();
+    in_flight_ = next_group();
     land_here();
     refuse_all();
   }

@@ -115,7 +115,6 @@ class EngineBroker : public Broker {
   void take_note(const engine::AnyChange& change);
   void complete_group();
   void launch();
-  void prepare_group();
   void land_here();
   void land_if_done();
   std::optional<Group> land(Keeper::Kept kept);

@@ -27,16 +27,11 @@ void EngineBroker::launch() {
     group_.changes.push_back(std::move(looked.changes.front()));
     return deliver(std::move(looked));
   }
-  prepare_group();
+  in_flight_ = next_group();
   // One caller alone, with somebody who waited for what it did, would only wait for two threads
   // instead of one.
   const bool alone = in_flight_->served.size() <= 2 && arrived_.empty();
   alone ? land_here() : committer_->start(in_flight_->changes);
-}
-
-void EngineBroker::prepare_group() {
-  keeper_->prepare();
-  in_flight_ = next_group();
 }
 
 // Commits the group in flight on this thread.
@@ -88,7 +83,7 @@ void EngineBroker::land_if_done() {
   const bool has_time = deferred_.empty() && Steady::now() < look_again_;
   if (has_time && !group_.changes.empty() && !only_time_has_passed()) {
     complete_group();
-    prepare_group();
+    in_flight_ = next_group();
     committer_->start(in_flight_->changes);
   }
   settle(std::move(*landed));

@@ -11,11 +11,11 @@
 
 namespace retsu {
 
-// Makes what the engine did last, group by group: prepare, commit, and, if that went well, kept and
-// note. All calls come from the broker's owner thread but commit(), which may run beside it while
-// it goes on with the engine; meanwhile nothing is asked of the keeper but to note the group
-// before. commit() may read the group, not copy or drop pointers to queues and lines: these are
-// counted for one thread.
+// Makes what the engine did last, group by group: commit, and, if that went well, kept and note.
+// All calls come from the broker's owner thread but commit(), which may run beside it while it goes
+// on with the engine; meanwhile nothing is asked of the keeper but to note the group before.
+// commit() may read the group, not copy or drop pointers to queues and lines: these are counted for
+// one thread.
 class Keeper {
  public:
   virtual ~Keeper() = default;
@@ -25,7 +25,6 @@ class Keeper {
     kFull,     // nothing was kept, for want of room
     kUnknown,  // nobody can say: only what reopen() finds is true
   };
-  virtual void prepare() = 0;
   virtual Kept commit(const engine::Changes& group) = 0;
   virtual void kept(Engine& engine) = 0;
   virtual void note(engine::Changes group) = 0;

@@ -301,6 +301,23 @@ TEST(Faults, AFullDiskRefusesWhatGrowsAndTheQueueGoesOnByItself) {
   EXPECT_EQ(stats->tasks.at("QUEUED"), accepted);
 }
 
+// The ballast is for work that is to be finished, whoever found out that it was needed.
+TEST(Faults, RowsThatDoNotFitWhileNobodyAsksLeaveNoRoomForPushes) {
+  SimulatedDisk disk;
+  Patient queue(disk);
+  ASSERT_TRUE(queue.open()) << queue.problem();
+  const auto push = [&] { return call(queue.broker(), Push{.tasks = std::vector<NewTask>(1)}); };
+  ASSERT_TRUE(push());
+  disk.set_fault([](DiskCall call, std::uint64_t) {
+    return call == DiskCall::kWrite ? SQLITE_FULL : SQLITE_OK;
+  });
+  ASSERT_TRUE(succeeds_in_the_end([&] { return !queue.has_ballast(); }));
+  disk.set_fault(nullptr);
+  EXPECT_EQ(push().error().code, ErrorCode::kStorageFull);
+  EXPECT_TRUE(call(queue.broker(), Claim{}));
+  EXPECT_TRUE(succeeds_in_the_end(push));
+}
+
 TEST(Faults, WhenNothingFitsAtAllEverythingIsRefusedAndNothingIsLost) {
   SimulatedDisk disk;
   Patient queue(disk);

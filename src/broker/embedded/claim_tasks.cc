@@ -94,13 +94,9 @@ std::vector<Member> merged(const std::vector<Member>& members, const MemberChang
 }  // namespace
 
 sqlite::Done Table<engine::MemberRow>::prepare(sqlite::Database& database) {
-  return take(select_, database.prepare("SELECT tasks, checksum FROM claim_tasks WHERE place = ?"))
-      .and_then([&] {
-        return take(put_, database.prepare("INSERT OR REPLACE INTO claim_tasks VALUES (?, ?, ?)"));
-      })
-      .and_then([&] {
-        return take(remove_, database.prepare("DELETE FROM claim_tasks WHERE place = ?"));
-      });
+  return database.prepare({{select_, "SELECT tasks, checksum FROM claim_tasks WHERE place = ?"},
+                           {put_, "INSERT OR REPLACE INTO claim_tasks VALUES (?, ?, ?)"},
+                           {remove_, "DELETE FROM claim_tasks WHERE place = ?"}});
 }
 
 sqlite::Done Table<engine::MemberRow>::write(std::int64_t place, const MemberChanges& changes) {

@@ -11,8 +11,7 @@ constexpr std::size_t kHurriedRows = 8'000;       // when somebody waits: few gr
 constexpr std::size_t kSlicesOfGeneration = 256;  // about: each costs a transaction
 constexpr std::size_t kMostBehind = 8;            // of a generation's parts: then it is waited for
 
-constexpr int kLogPages = 1'000;      // then the log is carried over
-constexpr int kMostLogPages = 8'000;  // then readers wait until it is
+constexpr int kMostLogPages = 8'000;  // then readers wait until the log is carried over
 
 }  // namespace
 
@@ -21,11 +20,10 @@ Folding::Folding(sqlite::Database database, std::size_t generation_bytes, Reader
 
 sqlite::Done Folding::prepare() {
   database_.keep_log();
-  return take(begin_, database_.prepare("BEGIN IMMEDIATE"))
-      .and_then([&] { return take(commit_, database_.prepare("COMMIT")); })
-      .and_then([&] {
-        return take(set_folded_, database_.prepare("UPDATE journal_file SET folded = ?"));
-      })
+  return database_
+      .prepare({{begin_, "BEGIN IMMEDIATE"},
+                {set_folded_, "UPDATE journal_file SET folded = ?"},
+                {commit_, "COMMIT"}})
       .and_then([&] { return fold_.prepare(database_); });
 }
 
@@ -93,8 +91,7 @@ sqlite::Done Folding::end(sqlite::Done done, const Visit& visit) {
   if (!done) {
     fold_.roll_back();
     // What cannot be undone is not written upon.
-    const bool undone = !database_.in_transaction() || database_.execute("ROLLBACK");
-    if (!undone) done.error().code = SQLITE_IOERR;
+    if (!database_.roll_back()) done.error().code = SQLITE_IOERR;
     return done;
   }
   fold_.commit(visit);
@@ -120,11 +117,8 @@ sqlite::Done Folding::write(bool last) {
 
 // A failure is none of the slice's: it is in the log, and will be carried over later.
 void Folding::carry_over_log() {
-  const int pages = database_.log_pages();
-  if (pages < std::exchange(log_pages_, pages)) carry_over_at_ = kLogPages;  // it began anew
-  if (pages < carry_over_at_) return;
-  carry_over_at_ = pages + kLogPages;  // while somebody reads it cannot begin anew: not each time
-  if (pages < kMostLogPages) return database_.carry_over_log(false);
+  if (!database_.log_is_long()) return;
+  if (database_.log_pages() < kMostLogPages) return database_.carry_over_log(false);
   const Reader::Pause alone(reader_);
   database_.carry_over_log(true);
 }

@@ -70,8 +70,6 @@ class Folding {
   std::size_t young_bytes_ = 0;     // of the journal, since the generation turned
   std::size_t unfolded_bytes_ = 0;  // since rows were last chosen
   std::size_t turned_rows_ = 0;     // that the old generation had at first
-  int log_pages_ = 0;               // after the last commit
-  int carry_over_at_ = 0;           // so many
 
   bool is_writing_ = false;
   sqlite::Done written_;  // what came of it

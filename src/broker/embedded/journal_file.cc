@@ -15,9 +15,6 @@ constexpr const char* kTables =
     "CREATE TABLE journal (number INTEGER PRIMARY KEY, changes BLOB NOT NULL);"
     "CREATE TABLE belongs_to (mark INTEGER NOT NULL);";
 
-// As SQLite itself: a short log that is written over and over syncs fastest.
-constexpr int kLogPages = 1'000;
-
 }  // namespace
 
 sqlite::Failure journal_is_missing() { return {SQLITE_CORRUPT, "journal.db is missing"}; }
@@ -106,17 +103,10 @@ sqlite::Done JournalFile::check(sqlite::Database& database, std::int64_t mark) {
 
 sqlite::Done JournalFile::prepare() {
   database_.keep_log();
-  const std::pair<sqlite::Statement*, const char*> statements[] = {
-      {&begin_, "BEGIN IMMEDIATE"},
-      {&add_, "INSERT INTO journal (number, changes) VALUES (?, ?)"},
-      {&drop_, "DELETE FROM journal WHERE number = ?"},
-      {&commit_, "COMMIT"}};
-  for (const auto& [statement, sql] : statements) {
-    auto prepared = database_.prepare(sql);
-    if (!prepared) return tl::unexpected(std::move(prepared.error()));
-    *statement = std::move(*prepared);
-  }
-  return {};
+  return database_.prepare({{begin_, "BEGIN IMMEDIATE"},
+                            {add_, "INSERT INTO journal (number, changes) VALUES (?, ?)"},
+                            {drop_, "DELETE FROM journal WHERE number = ?"},
+                            {commit_, "COMMIT"}});
 }
 
 sqlite::Done JournalFile::add(std::uint64_t number, std::string_view group) {
@@ -130,13 +120,9 @@ sqlite::Done JournalFile::drop(std::uint64_t number) {
   return drop_.run();
 }
 
-bool JournalFile::roll_back() {
-  return !database_.in_transaction() || database_.execute("ROLLBACK");
-}
-
 // A failure is none of the group's: it is in the log, and will be carried over later.
 void JournalFile::carry_over_log() {
-  if (database_.log_pages() >= kLogPages) database_.carry_over_log(false);
+  if (database_.log_is_long()) database_.carry_over_log(false);
 }
 
 }  // namespace retsu::embedded

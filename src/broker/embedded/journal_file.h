@@ -49,7 +49,7 @@ class JournalFile {
   sqlite::Done drop(std::uint64_t number);
   sqlite::Done commit() { return commit_.run(); }
   // After a failure. False: nobody knows what is there.
-  [[nodiscard]] bool roll_back();
+  [[nodiscard]] bool roll_back() { return database_.roll_back(); }
 
   void carry_over_log();
 

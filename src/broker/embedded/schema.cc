@@ -219,7 +219,7 @@ sqlite::Done prepare_schema(sqlite::Database& database, std::int64_t version) {
   script += fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
                         kApplicationId, version);
   auto done = database.execute(script);
-  if (!done && database.in_transaction()) (void)database.execute("ROLLBACK");
+  if (!done) database.roll_back();
   return done;
 }
 

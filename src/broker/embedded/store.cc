@@ -195,10 +195,6 @@ Json Store::payload(engine::Sequence sequence) {
   return {};
 }
 
-void Store::prepare() {
-  if (folding_) folding_->begin_slice(is_awaited());
-}
-
 Store::Kept Store::commit(const engine::Changes& group) {
   if (!journal_ || !folding_) return Kept::kUnknown;
   if (std::exchange(lacks_room_, false)) return Kept::kFull;
@@ -226,14 +222,13 @@ void Store::kept(Engine& engine) {
   figures_->journal_bytes += group_.size();
   if (!folding_) return;
   folding_->kept(group_.size());
-  const bool had_ballast = has_ballast_;
   folded(folding_->end_slice(parking(&engine)));
-  // It was given up for work that is to be finished, not for pushes.
-  lacks_room_ |= had_ballast && !has_ballast_;
 }
 
 void Store::note(engine::Changes group) {
-  if (folding_) folding_->note(std::move(group), next_group_ - 1);
+  if (!folding_) return;
+  folding_->note(std::move(group), next_group_ - 1);
+  folding_->begin_slice(is_awaited());
 }
 
 bool Store::search(const ListTasks& list, std::size_t tasks, Done done) {
@@ -295,7 +290,7 @@ Folding::Visit Store::parking(Engine* engine) const {
 void Store::folded(const std::optional<sqlite::Done>& slice) {
   if (!slice || *slice) return begin_searches();
   if (!slice->error().is_full()) return folding_.reset();
-  give_up_ballast();
+  lacks_room_ |= give_up_ballast();  // it is for work that is to be finished, not for pushes
 }
 
 Store::Kept Store::failed(const sqlite::Failure& failure) {

@@ -51,7 +51,6 @@ class Store final : public Keeper {
                                              StoreSettings settings = {});
   ~Store() override;  // folds all, so that the tables are up to date
 
-  void prepare() override;
   Kept commit(const engine::Changes& group) override;
   void kept(Engine& engine) override;
   void note(engine::Changes group) override;

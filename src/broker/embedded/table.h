@@ -276,12 +276,6 @@ void for_each_summed(Row& row, Visit visit) {
   });
 }
 
-inline sqlite::Done take(sqlite::Statement& to, sqlite::Outcome<sqlite::Statement> made) {
-  if (!made) return tl::unexpected(std::move(made.error()));
-  to = std::move(*made);
-  return {};
-}
-
 // The statements that a kind of row needs.
 template <class Row>
 class Table {
@@ -312,9 +306,7 @@ class Table {
                     fmt::join(keys, ", "), fmt::join(changes, ", "));
     const std::string remove =
         fmt::format("DELETE FROM {} WHERE {} = ?", Kind<Row>::kTable, fmt::join(keys, " = ? AND "));
-    return take(put_, database.prepare(put)).and_then([&] {
-      return take(remove_, database.prepare(remove));
-    });
+    return database.prepare({{put_, put}, {remove_, remove}});
   }
 
   sqlite::Done put(const Row& row) {
