@@ -73,10 +73,31 @@ Done Database::copy_into(Database& copy,
   return {};
 }
 
+Done Database::check_header() {
+  constexpr int kWriteVersion = 18;  // its place, see SQLite's file format
+  constexpr int kNewest = 2;         // with a log
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  unsigned char version = 0;
+  if (file == nullptr || file->pMethods == nullptr) return {};
+  const int code = file->pMethods->xRead(file, &version, 1, kWriteVersion);
+  if (code == SQLITE_IOERR_SHORT_READ) return {};  // it is new
+  if (code != SQLITE_OK) return tl::unexpected(failure(code));
+  if (version <= kNewest) return {};
+  return tl::unexpected(Failure{SQLITE_CORRUPT, "its header lets nobody write (byte 18)"});
+}
+
+Done Database::carry_over_log(bool from_start) {
+  const int how = from_start ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
+  const int code = sqlite3_wal_checkpoint_v2(handle_.get(), nullptr, how, nullptr, nullptr);
+  if (code != SQLITE_OK) return tl::unexpected(failure(code));
+  return {};
+}
+
 bool Database::log_is_long() {
-  if (log_->pages < std::exchange(log_->seen, log_->pages)) log_->long_at = kLongLog;
+  if (log_->pages < std::exchange(log_->seen, log_->pages)) log_->long_at = log_->long_log;
   if (log_->pages < log_->long_at) return false;
-  log_->long_at = log_->pages + kLongLog;
+  log_->long_at = log_->pages + log_->long_log;
   return true;
 }
 

@@ -18,6 +18,8 @@ struct Failure {
   std::string message;
 
   [[nodiscard]] bool is_full() const { return (code & 0xff) == SQLITE_FULL; }
+  [[nodiscard]] bool is_busy() const { return (code & 0xff) == SQLITE_BUSY; }
+  [[nodiscard]] bool is_of_disk() const { return (code & 0xff) == SQLITE_IOERR; }
   [[nodiscard]] bool is_damage() const {
     return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
   }
@@ -84,6 +86,9 @@ class Database {
   // If there is a transaction. False: nobody knows what is there.
   bool roll_back() { return !in_transaction() || execute("ROLLBACK"); }
   [[nodiscard]] Failure failure(int code) const;
+  // Of the file: a header that lets nobody write is found by no check of SQLite's, and told only to
+  // those who try.
+  Done check_header();
   // While a statement runs, `tick` is called every now and then on its thread. It must not use the
   // connection, and outlives it or is taken away with a null one.
   void on_tick(const std::function<void()>* tick);
@@ -93,7 +98,9 @@ class Database {
   Done copy_into(Database& copy, const std::function<void(std::int64_t, std::int64_t)>& tell);
 
   // From now on the caller carries the log (of WAL mode) over into the file, and SQLite does not.
-  void keep_log() {
+  // It is long when it has so many pages.
+  void keep_log(int long_log) {
+    log_->long_log = log_->long_at = long_log;
     sqlite3_wal_hook(
         handle_.get(),
         [](void* log, sqlite3*, const char*, int pages) {
@@ -107,22 +114,17 @@ class Database {
   // somebody reads it cannot begin anew, however often it is carried over.
   bool log_is_long();
   // As far as readers allow. With `from_start`, the log is written over from its beginning next.
-  void carry_over_log(bool from_start) {
-    sqlite3_wal_checkpoint_v2(handle_.get(), nullptr,
-                              from_start ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE,
-                              nullptr, nullptr);
-  }
+  Done carry_over_log(bool from_start);
 
  private:
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
-  // As SQLite has it: a short log that is written over and over syncs fastest.
-  static constexpr int kLongLog = 1'000;
   struct Log {
+    int long_log = 0;
     int pages = 0;
     int seen = 0;  // of them, when it was last asked whether it is long
-    int long_at = kLongLog;
+    int long_at = 0;
   };
   explicit Database(sqlite3* handle) : handle_(handle) {}
 

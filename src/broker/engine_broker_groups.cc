@@ -105,6 +105,7 @@ void EngineBroker::do_without_growth(Group failed) {
   engine_->undo(std::move(later.changes));
   engine_->undo(std::move(failed.changes));
   last_event_ = group_.events_before = failed.events_before;
+  touched_.clear();  // queues that are no more, maybe
   all_touched_ = true;
   show_again();
   look_again_ = Steady::now() + kLookForRoomEvery;

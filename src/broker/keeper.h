@@ -13,9 +13,9 @@ namespace retsu {
 
 // Makes what the engine did last, group by group: commit, and, if that went well, kept and note.
 // All calls come from the broker's owner thread but commit(), which may run beside it while it goes
-// on with the engine; meanwhile nothing is asked of the keeper but to note the group before.
-// commit() may read the group, not copy or drop pointers to queues and lines: these are counted for
-// one thread.
+// on with the engine; meanwhile the keeper is only to note the group before, and to say whether
+// payloads were lost. commit() may read the group, not copy or drop pointers to queues and lines:
+// these are counted for one thread.
 class Keeper {
  public:
   virtual ~Keeper() = default;

@@ -92,8 +92,12 @@ struct DiskMethods {
   static int sync(sqlite3_file* handle, int) {
     Open& of = open(handle);
     const std::lock_guard lock(of.disk->mutex_);
-    if (of.disk->fault(DiskCall::kSync) != SQLITE_OK) return SQLITE_IOERR_FSYNC;
     File& file = **of.file;
+    if (of.disk->fault(DiskCall::kSync) != SQLITE_OK) {
+      // As Linux: what could not be written is not tried again, though programs go on seeing it.
+      if (!of.disk->dead_) std::erase_if(file.unsynced, [](const auto& w) { return !w.truncates; });
+      return SQLITE_IOERR_FSYNC;
+    }
     for (const SimulatedDisk::Write& write : std::exchange(file.unsynced, {})) {
       SimulatedDisk::apply(file.durable, write);
     }

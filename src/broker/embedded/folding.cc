@@ -11,15 +11,20 @@ constexpr std::size_t kHurriedRows = 8'000;       // when somebody waits: few gr
 constexpr std::size_t kSlicesOfGeneration = 256;  // about: each costs a transaction
 constexpr std::size_t kMostBehind = 8;            // of a generation's parts: then it is waited for
 
-constexpr int kMostLogPages = 8'000;  // then readers wait until the log is carried over
+constexpr int kMostLogs = 8;  // times a long log: then readers wait until it is carried over
 
 }  // namespace
 
-Folding::Folding(sqlite::Database database, std::size_t generation_bytes, Reader& reader)
-    : database_(std::move(database)), generation_bytes_(generation_bytes), reader_(reader) {}
+Folding::Folding(sqlite::Database database, std::size_t generation_bytes, int log_pages,
+                 Reader& reader)
+    : database_(std::move(database)),
+      generation_bytes_(generation_bytes),
+      log_pages_(log_pages),
+      reader_(reader) {
+  database_.keep_log(log_pages_);
+}
 
 sqlite::Done Folding::prepare() {
-  database_.keep_log();
   return database_
       .prepare({{begin_, "BEGIN IMMEDIATE"},
                 {set_folded_, "UPDATE journal_file SET folded = ?"},
@@ -111,16 +116,18 @@ sqlite::Done Folding::write(bool last) {
              })
              .and_then([&] { return commit_.run(); });
   if (done && last) done = database_.execute("PRAGMA synchronous = NORMAL");
-  if (done) carry_over_log();
-  return done;
+  return done.and_then([&] { return carry_over_log(); });
 }
 
-// A failure is none of the slice's: it is in the log, and will be carried over later.
-void Folding::carry_over_log() {
-  if (!database_.log_is_long()) return;
-  if (database_.log_pages() < kMostLogPages) return database_.carry_over_log(false);
-  const Reader::Pause alone(reader_);
-  database_.carry_over_log(true);
+// That it is put off is no failure. But if the log cannot be synced now, a later sync that succeeds
+// would prove nothing, and the journal must not forget what is in it.
+sqlite::Done Folding::carry_over_log() {
+  if (!database_.log_is_long()) return {};
+  std::optional<Reader::Pause> alone;
+  const bool from_start = database_.log_pages() >= kMostLogs * log_pages_;
+  if (from_start) alone.emplace(reader_);
+  auto done = database_.carry_over_log(from_start);
+  return done || done.error().is_of_disk() ? done : sqlite::Done();
 }
 
 }  // namespace retsu::embedded

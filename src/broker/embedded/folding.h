@@ -16,11 +16,13 @@ namespace retsu::embedded {
 // at a moment, while it grows by the next. What is written was synced in the journal before, and
 // stays there until the last slice of its generation is synced too; so slices need no sync.
 //
-// All calls come from one thread; slices are written on another.
+// All calls come from one thread, but for folded_until() while a group is committed; slices are
+// written on another.
 class Folding {
  public:
-  // A generation is as much as makes the journal grow by so many bytes.
-  Folding(sqlite::Database database, std::size_t generation_bytes, Reader& reader);
+  // A generation is as much as makes the journal grow by so many bytes; the log is carried over
+  // when it has so many pages.
+  Folding(sqlite::Database database, std::size_t generation_bytes, int log_pages, Reader& reader);
   ~Folding() { wait(); }
   Folding(const Folding&) = delete;
   Folding& operator=(const Folding&) = delete;
@@ -55,10 +57,11 @@ class Folding {
   void turn();
   sqlite::Done write(bool last);
   sqlite::Done end(sqlite::Done done, const Visit& visit);
-  void carry_over_log();
+  sqlite::Done carry_over_log();
 
   sqlite::Database database_;
   const std::size_t generation_bytes_;
+  const int log_pages_;
   Reader& reader_;
   sqlite::Statement begin_;
   sqlite::Statement commit_;

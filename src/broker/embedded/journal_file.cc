@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "broker/embedded/schema.h"
-#include "broker/embedded/store_files.h"
 
 namespace retsu::embedded {
 namespace {
@@ -37,10 +36,17 @@ sqlite::Done check_left_over(sqlite::Database& tables, const JournalMark& mark,
   if (!file_exists(path, vfs)) return {};
   const auto known = tables.integer(kNewest);
   if (!known) return tl::unexpected(known.error());
-  auto file = sqlite::Database::open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
+  auto file = open_to_read(path, vfs);
   const auto newest = file ? file->integer(kNewest) : tl::unexpected(std::move(file.error()));
-  // One that cannot be read was never finished, or is none.
-  if (!newest || *newest <= std::max(mark.folded, *known)) return {};
+  if (!newest) {
+    // One that was never finished has no table, or a rollback journal; one that is damaged is none.
+    // Other reasons pass, and it may be worth its groups.
+    const int code = newest.error().code & 0xff;
+    const bool is_none =
+        code == SQLITE_ERROR || code == SQLITE_READONLY || newest.error().is_damage();
+    return is_none ? sqlite::Done() : tl::unexpected(newest.error());
+  }
+  if (*newest <= std::max(mark.folded, *known)) return {};
   return tl::unexpected(
       sqlite::Failure{SQLITE_CORRUPT, "journal.db has groups that retsu.db does not know of"});
 }
@@ -60,7 +66,7 @@ sqlite::Done for_each_group(sqlite::Database& database, const VisitGroup& visit)
 sqlite::Outcome<JournalFile> JournalFile::make(const std::string& path, const char* vfs,
                                                std::int64_t mark, const Fill& fill) {
   remove_database(path, vfs);
-  auto database = open_to_write(path, vfs);
+  auto database = open_to_write(path, vfs, OldLog::kMayStay);
   if (!database) return tl::unexpected(std::move(database.error()));
   JournalFile made(std::move(*database));
   const auto done =
@@ -76,10 +82,10 @@ sqlite::Outcome<JournalFile> JournalFile::make(const std::string& path, const ch
 }
 
 sqlite::Outcome<JournalFile> JournalFile::open(const std::string& path, const char* vfs,
-                                               std::int64_t mark) {
+                                               std::int64_t mark, OldLog old_log) {
   // Opening it would make it.
   if (!file_exists(path, vfs)) return tl::unexpected(journal_is_missing());
-  auto database = open_to_write(path, vfs);
+  auto database = open_to_write(path, vfs, old_log);
   if (!database) return tl::unexpected(std::move(database.error()));
   JournalFile opened(std::move(*database));
   if (auto done = check(opened.database_, mark).and_then([&] { return opened.prepare(); }); !done) {
@@ -102,7 +108,6 @@ sqlite::Done JournalFile::check(sqlite::Database& database, std::int64_t mark) {
 }
 
 sqlite::Done JournalFile::prepare() {
-  database_.keep_log();
   return database_.prepare({{begin_, "BEGIN IMMEDIATE"},
                             {add_, "INSERT INTO journal (number, changes) VALUES (?, ?)"},
                             {drop_, "DELETE FROM journal WHERE number = ?"},
@@ -120,9 +125,9 @@ sqlite::Done JournalFile::drop(std::uint64_t number) {
   return drop_.run();
 }
 
-// A failure is none of the group's: it is in the log, and will be carried over later.
+// A failure is none of the group's: it is in the log, synced, and will be carried over later.
 void JournalFile::carry_over_log() {
-  if (database_.log_is_long()) database_.carry_over_log(false);
+  if (database_.log_is_long()) (void)database_.carry_over_log(false);
 }
 
 }  // namespace retsu::embedded

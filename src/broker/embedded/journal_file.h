@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/sqlite.h"
+#include "broker/embedded/store_files.h"
 
 namespace retsu::embedded {
 
@@ -39,7 +40,7 @@ class JournalFile {
                                            std::int64_t mark, const Fill& fill);
   // Refused: it is missing, or it is another one.
   static sqlite::Outcome<JournalFile> open(const std::string& path, const char* vfs,
-                                           std::int64_t mark);
+                                           std::int64_t mark, OldLog old_log);
   // The same, of a connection that only reads.
   static sqlite::Done check(sqlite::Database& database, std::int64_t mark);
 

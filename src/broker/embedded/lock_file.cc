@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 
 namespace retsu::embedded {
 
@@ -26,9 +27,8 @@ Result<LockFile> LockFile::take(const std::string& path) {
                   fmt::format("{} is held by process {}", path, name.empty() ? "?" : name));
   }
   const std::string me = fmt::format("{}", ::getpid());
-  if (::ftruncate(file, 0) != 0 || ::pwrite(file, me.data(), me.size(), 0) < 0) {
-    // The name is for people; the lock is held all the same.
-  }
+  // The name is for people; if it cannot be written the lock is held all the same.
+  std::ignore = ::ftruncate(file, 0) == 0 && ::pwrite(file, me.data(), me.size(), 0) > 0;
   return lock;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/background.h"
+#include "broker/embedded/store_files.h"
 #include "broker/refusals.h"
 
 namespace retsu::embedded {
@@ -141,7 +142,7 @@ void Reader::run() {
 
 Result<Keeper::Found> Reader::find(const ListTasks& list) {
   if (!database_) {
-    auto opened = sqlite::Database::open(path_, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs_);
+    auto opened = open_to_read(path_, vfs_);
     if (!opened) return refuse(ErrorCode::kUnavailable, opened.error().message);
     database_ = std::move(*opened);
   }

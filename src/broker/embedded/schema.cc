@@ -207,6 +207,13 @@ sqlite::Outcome<std::int64_t> schema_version(sqlite::Database& database) {
   if (!std::ranges::includes(*found, tables_of_version(*version))) {
     return tl::unexpected(damaged(fmt::format("its tables are not those of version {}", *version)));
   }
+  for (std::int64_t later = *version + 1; later <= kSchemaVersion; ++later) {
+    const auto& of_later = tables_of_version(later);
+    if (std::ranges::includes(tables_of_version(*version), of_later)) continue;
+    if (!std::ranges::includes(*found, of_later)) continue;
+    return tl::unexpected(damaged(
+        fmt::format("it says version {}, and has the tables of version {}", *version, later)));
+  }
   return *version;
 }
 

@@ -19,9 +19,9 @@
 namespace retsu::embedded {
 namespace {
 
-constexpr std::uint64_t kForgottenAtOnce = 4;  // groups: more than the one that comes
-constexpr std::uint64_t kTidiedGroups = 64;    // likewise, when there is time
-constexpr std::uintmax_t kRoomToStart = 1 << 20;
+constexpr std::uint64_t kForgottenAtOnce = 4;      // groups: more than the one that comes
+constexpr std::uint64_t kTidiedGroups = 64;        // likewise, when there is time
+constexpr std::uintmax_t kBytesToStart = 1 << 20;  // and what is in old logs
 constexpr auto kSoon = std::chrono::milliseconds(0);
 
 }  // namespace
@@ -68,15 +68,26 @@ Status Store::reopen(Engine& engine) {
   lacks_room_ = false;
   end_searches();
   has_ballast_ = has_room();
-  std::error_code ignored;
-  if (std::filesystem::space(directory_, ignored).available < kRoomToStart) {
-    give_up_ballast();
-    lacks_room_ = true;
-  }
+  lacks_room_ = !has_ballast_;
+  if (free_bytes() < bytes_to_start()) lacks_room_ |= give_up_ballast();
   auto done = connect();
+  old_log_ = OldLog::kHasToGo;  // from now on this is called after failures
   if (done) done = load(engine);
   if (!done) disconnect();
   return done;
+}
+
+std::uintmax_t Store::free_bytes() const {
+  std::error_code ignored;
+  return std::filesystem::space(directory_, ignored).available;
+}
+
+std::uintmax_t Store::bytes_to_start() const {
+  std::uintmax_t bytes = kBytesToStart;
+  for (const char* file : {kDatabaseFile, kJournalFile}) {
+    bytes += static_cast<std::uintmax_t>(file_bytes(directory_ + file + "-wal"));
+  }
+  return bytes;
 }
 
 Status Store::connect() {
@@ -84,21 +95,22 @@ Status Store::connect() {
     return tl::unexpected(store_error(directory_, failure));
   };
   const std::string tables = directory_ + kDatabaseFile;
-  auto database = open_to_write(tables, settings_.vfs);
+  auto database = open_to_write(tables, settings_.vfs, old_log_);
   if (!database) return refused(database.error());
   if (auto done = prepare_schema(*database); !done) return refused(done.error());
   const auto mark = mark_of(*database);
   if (!mark) return refused(mark.error());
   const std::string file = directory_ + kJournalFile;
   if (mark->mark != 0) {
-    auto journal = JournalFile::open(file, settings_.vfs, mark->mark);
+    auto journal = JournalFile::open(file, settings_.vfs, mark->mark, old_log_);
     if (!journal) return refused(journal.error());
     journal_ = std::move(*journal);
   } else if (auto done = check_left_over(*database, *mark, file, settings_.vfs); !done) {
     return refused(done.error());
   }
   reader_ = std::make_unique<Reader>(tables, settings_.vfs);
-  folding_ = std::make_unique<Folding>(std::move(*database), settings_.journal_bytes, *reader_);
+  folding_ = std::make_unique<Folding>(std::move(*database), settings_.journal_bytes,
+                                       settings_.log_pages, *reader_);
   if (auto done = folding_->prepare(); !done) return refused(done.error());
   return {};
 }
@@ -119,6 +131,7 @@ Status Store::load(Engine& engine) {
   // A commit of the tables is in their log; only that which lets the journal forget is synced.
   if (done) done = tables.execute("PRAGMA synchronous = NORMAL");
   if (!done) return tl::unexpected(store_error(directory_, done.error()));
+  journal_->database().keep_log(settings_.log_pages);
   first_group_ = loader.first_group();
   next_group_ = loader.next_group();
   folding_->loaded(first_group_, next_group_, loader.journal_bytes());
@@ -127,8 +140,7 @@ Status Store::load(Engine& engine) {
 }
 
 sqlite::Done Store::check_pages(const std::string& file) const {
-  auto database = sqlite::Database::open(directory_ + file,
-                                         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, settings_.vfs);
+  auto database = open_to_read(directory_ + file, settings_.vfs);
   if (!database) return tl::unexpected(database.error());
   const auto found = database->text("PRAGMA quick_check(1)");
   if (!found) return tl::unexpected(found.error());
@@ -169,8 +181,7 @@ void Store::end_journal() {
 Json Store::payload(engine::Sequence sequence) {
   const auto read = [&]() -> sqlite::Outcome<Json> {
     if (!payloads_) {
-      auto database = sqlite::Database::open(
-          directory_ + kDatabaseFile, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, settings_.vfs);
+      auto database = open_to_read(directory_ + kDatabaseFile, settings_.vfs);
       if (!database) return tl::unexpected(database.error());
       auto select =
           database->prepare("SELECT payload, payload_checksum FROM tasks WHERE sequence = ?");
@@ -232,7 +243,7 @@ void Store::note(engine::Changes group) {
 }
 
 bool Store::search(const ListTasks& list, std::size_t tasks, Done done) {
-  if (!works() || tasks <= settings_.searched_tasks) return false;
+  if (!works() || !rows_fit_ || tasks <= settings_.searched_tasks) return false;
   if (goes_on(list)) {
     reader_->search(list, std::move(done));
     return true;
@@ -288,9 +299,14 @@ Folding::Visit Store::parking(Engine* engine) const {
 }
 
 void Store::folded(const std::optional<sqlite::Done>& slice) {
-  if (!slice || *slice) return begin_searches();
-  if (!slice->error().is_full()) return folding_.reset();
-  lacks_room_ |= give_up_ballast();  // it is for work that is to be finished, not for pushes
+  if (!slice) return begin_searches();
+  rows_fit_ = slice->has_value() || !slice->error().is_full();
+  if (*slice) return begin_searches();
+  if (slice->error().is_busy()) return;  // somebody else writes: later
+  if (rows_fit_) return folding_.reset();
+  const bool gave_up = give_up_ballast();
+  lacks_room_ |= gave_up;  // it is for work that is to be finished, not for pushes
+  if (!gave_up) end_searches();
 }
 
 Store::Kept Store::failed(const sqlite::Failure& failure) {
@@ -321,7 +337,7 @@ std::chrono::milliseconds Store::tidy(Engine* engine) {
         return journal_->commit();
       });
   if (!done) {
-    failed(done.error());
+    lacks_room_ |= failed(done.error()) == Kept::kFull;
     return std::chrono::seconds(1);
   }
   journal_->carry_over_log();
@@ -336,6 +352,7 @@ bool Store::give_up_ballast() {
 }
 
 bool Store::has_room() {
+  if (settings_.ballast_bytes == 0) return true;
   const std::string path = directory_ + kBallastFile;
   std::error_code ignored;
   if (std::filesystem::file_size(path, ignored) == settings_.ballast_bytes && !ignored) return true;

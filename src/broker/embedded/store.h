@@ -19,6 +19,9 @@ namespace retsu::embedded {
 
 struct StoreSettings {
   std::size_t journal_bytes = std::size_t{64} << 20;  // then it is folded into the tables
+  // Then a log is carried over. As SQLite has it: a short one, written over and over, syncs
+  // fastest.
+  int log_pages = 1'000;
   std::size_t ballast_bytes = std::size_t{16} << 20;  // given up when the disk is full
   std::size_t payload_bytes = std::size_t{256}
                               << 20;   // in memory, about; the rest is read when needed
@@ -42,7 +45,7 @@ struct StoreFigures {
 //   lock        who has the store open
 //   ballast     bytes to be given up when the disk is full
 //
-// Only these connections write and checkpoint. One thread at a time, as Keeper says.
+// Only these connections write and checkpoint. Threads: as Keeper says.
 class Store final : public Keeper {
  public:
   // Makes the directory if it is not there. Refused: somebody else has it open, it is not a store,
@@ -68,6 +71,8 @@ class Store final : public Keeper {
   Store(std::string directory, StoreSettings settings, LockFile lock);
 
   Status connect();
+  [[nodiscard]] std::uintmax_t free_bytes() const;
+  [[nodiscard]] std::uintmax_t bytes_to_start() const;
   Status load(Engine& engine);
   sqlite::Done begin_journal();
   void end_journal();
@@ -90,8 +95,10 @@ class Store final : public Keeper {
   const StoreSettings settings_;
   const std::shared_ptr<StoreFigures> figures_ = std::make_shared<StoreFigures>();
   LockFile lock_;
+  OldLog old_log_ = OldLog::kMayStay;
   bool has_ballast_ = false;
-  bool lacks_room_ = false;  // found out by others than the journal, which is to tell
+  bool lacks_room_ = false;  // the next commit says so, once, and pushes are refused
+  bool rows_fit_ = true;     // so lists can be read from the tables
 
   // For payloads, while the others may be writing.
   struct Payloads {

@@ -17,9 +17,10 @@ namespace {
 // ones. EXTRA, and before the mode is changed: a rollback journal that comes back with the power,
 // because its folder was not synced, would take the whole store back to its first moment.
 constexpr const char* kSetUp =
-    "PRAGMA page_size = 8192; PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA "
+    "PRAGMA busy_timeout = 10000; PRAGMA page_size = 8192; PRAGMA synchronous = EXTRA; PRAGMA "
+    "journal_mode = WAL; PRAGMA "
     "secure_delete = OFF;"
-    "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;";
+    "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 0;";
 
 }  // namespace
 
@@ -37,28 +38,35 @@ Error store_error(const std::string& directory, const sqlite::Failure& failure) 
           fmt::format("the store {} cannot be used: {}", directory, failure.message)};
 }
 
-sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path) {
-  auto database = sqlite::Database::open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path, const char* vfs) {
+  auto database = sqlite::Database::open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
   if (!database) return database;
   // Whoever has the store open holds it up for a moment when it is opened and closed.
-  if (auto done = database->execute("PRAGMA busy_timeout = 10000"); !done) {
-    return tl::unexpected(std::move(done.error()));
-  }
+  auto done = database->check_header().and_then(
+      [&] { return database->execute("PRAGMA busy_timeout = 10000"); });
+  if (!done) return tl::unexpected(std::move(done.error()));
   return database;
 }
 
-sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const char* vfs) {
+sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const char* vfs,
+                                                OldLog old_log) {
   if (vfs == nullptr) make_private_file(path);
   auto database = sqlite::Database::open(
       path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
   if (!database) return database;
-  if (auto done = database->execute(kSetUp); !done) return tl::unexpected(std::move(done.error()));
+  if (auto done = database->check_header().and_then([&] { return database->execute(kSetUp); });
+      !done) {
+    return tl::unexpected(std::move(done.error()));
+  }
   if (database->text("PRAGMA journal_mode").value_or("") != "wal") {
     return tl::unexpected(sqlite::Failure{
         SQLITE_CANTOPEN, "its file system has no shared memory, which SQLite's WAL needs"});
   }
-  if (auto done = database->execute("PRAGMA wal_checkpoint(TRUNCATE)"); !done) {
-    return tl::unexpected(std::move(done.error()));
+  const auto stays = database->integer("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (!stays) return tl::unexpected(stays.error());
+  if (*stays != 0 && old_log == OldLog::kHasToGo) {
+    return tl::unexpected(sqlite::Failure{
+        SQLITE_BUSY, "a sync failed, and another process that reads it keeps its log"});
   }
   return database;
 }

@@ -25,12 +25,15 @@ Error store_error(const std::string& directory, const sqlite::Failure& failure);
 
 // A connection that only reads, also while another process has the store open: then it may lag
 // behind that one's answers by nothing, as they are given after the commit.
-sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path);
+sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path, const char* vfs = nullptr);
 
 // A connection that makes the file if it is not there, with what every database of a store needs:
-// WAL mode, and a sync for each commit. What the log has is in the file then: it may have been read
-// back from memory after a sync that failed.
-sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const char* vfs);
+// WAL mode, and a sync for each commit. What an old log has is carried over into the file, as far
+// as readers allow. After a sync that failed that is not enough: the log may be there in memory
+// only, so it has to go, or nothing is opened.
+enum class OldLog : std::uint8_t { kMayStay, kHasToGo };
+sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const char* vfs,
+                                                OldLog old_log);
 
 std::string journal_beside(const std::string& database_file);
 
