@@ -46,6 +46,8 @@ class FullDisk : public testing::Test {
     }
   }
   void finish_after(int accepted);
+  void leave_room(std::size_t bytes);  // and no more, by another program
+  void finish_all();                   // 50 tasks
   std::int64_t count(const char* state) {
     const auto stats = call(*broker_, Stats{});
     EXPECT_TRUE(stats.has_value());
@@ -107,9 +109,34 @@ TEST_F(FullDisk, LosesNothingWhenTheProgramEndsThere) {
 TEST_F(FullDisk, AStoreThatIsOpenedThereGivesUpItsBallast) {
   ASSERT_TRUE(push(1'000));
   broker_.reset();
-  std::ofstream rest(disk_.path() + "/rest");
-  for (const std::string block(4'096, 'x'); rest.write(block.data(), 4'096).flush();) continue;
+  leave_room(0);
   open();
+  finish_all();
+}
+
+// It has none to give up: what is left is for work that is to be finished.
+TEST_F(FullDisk, AStoreThatIsOpenedWithLittleRoomTakesNoMore) {
+  ASSERT_TRUE(push(1'000));
+  broker_.reset();
+  std::filesystem::remove(disk_.path() + "/store/ballast");
+  leave_room(4 << 20);
+  open();
+  const auto pushed = push(1);
+  ASSERT_FALSE(pushed.has_value());
+  EXPECT_EQ(pushed.error().code, ErrorCode::kStorageFull);
+  finish_all();
+}
+
+void FullDisk::leave_room(std::size_t bytes) {
+  const std::string path = disk_.path() + "/rest";
+  {
+    std::ofstream rest(path);
+    for (const std::string block(4'096, 'x'); rest.write(block.data(), 4'096).flush();) continue;
+  }
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - bytes);
+}
+
+void FullDisk::finish_all() {
   ASSERT_NE(broker_, nullptr);
   const auto claimed = call(*broker_, Claim{.max = 50});
   ASSERT_TRUE(claimed.has_value()) << claimed.error().message;

@@ -11,6 +11,7 @@
 #include "base/temporary_directory.h"
 #include "broker/codec.h"
 #include "broker/embedded/embedded_broker.h"
+#include "broker/embedded/store_files.h"
 #include "conformance/store_subjects.h"
 #include "deep.h"
 #include "ingest/validate.h"
@@ -52,6 +53,7 @@ class Patient final : public conformance::Subject {
   }
   void close() { broker_.reset(); }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] const std::string& path() const { return directory_.path(); }
   [[nodiscard]] bool has_ballast() const {
     return std::filesystem::exists(directory_.path() + "/ballast");
   }
@@ -334,21 +336,43 @@ TEST(Faults, AFullDiskRefusesWhatGrowsAndTheQueueGoesOnByItself) {
   EXPECT_EQ(stats->tasks.at("QUEUED"), accepted);
 }
 
-// The ballast is for work that is to be finished, whoever found out that it was needed.
-TEST(Faults, RowsThatDoNotFitWhileNobodyAsksLeaveNoRoomForPushes) {
+TEST(Faults, AListDoesNotWaitForRoom) {
+  SimulatedDisk disk;
+  Patient queue(disk);
+  ASSERT_TRUE(queue.open()) << queue.problem();
+  ASSERT_TRUE(call(queue.broker(), Push{.tasks = std::vector<NewTask>(3)}));
+  disk.set_fault([](DiskCall call, std::uint64_t) {
+    return call == DiskCall::kWrite ? SQLITE_FULL : SQLITE_OK;
+  });
+  Result<TaskPage> page;
+  EXPECT_TRUE(succeeds_in_the_end([&] {
+    Context context;
+    context.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    page = call(queue.broker(), ListTasks{}, std::move(context));
+    return page.has_value();
+  })) << page.error().message;
+  EXPECT_EQ(page->tasks.size(), 3U);
+}
+
+// What SQLite reads back may be in memory only, as long as somebody keeps it there.
+TEST(Faults, AfterAFailedSyncALogThatSomebodyReadsIsNotTrusted) {
+  bool fails = false;
   SimulatedDisk disk;
   Patient queue(disk);
   ASSERT_TRUE(queue.open()) << queue.problem();
   const auto push = [&] { return call(queue.broker(), Push{.tasks = std::vector<NewTask>(1)}); };
   ASSERT_TRUE(push());
-  disk.set_fault([](DiskCall call, std::uint64_t) {
-    return call == DiskCall::kWrite ? SQLITE_FULL : SQLITE_OK;
+  auto reader = embedded::open_to_read(queue.path() + "/journal.db", disk.vfs());
+  ASSERT_TRUE(reader && reader->execute("BEGIN") &&
+              reader->integer("SELECT count(*) FROM journal"));
+  disk.set_fault([&](DiskCall call, std::uint64_t) {
+    return call == DiskCall::kSync && std::exchange(fails, false) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
   });
-  ASSERT_TRUE(succeeds_in_the_end([&] { return !queue.has_ballast(); }));
-  disk.set_fault(nullptr);
-  EXPECT_EQ(push().error().code, ErrorCode::kStorageFull);
-  EXPECT_TRUE(call(queue.broker(), Claim{}));
-  EXPECT_TRUE(succeeds_in_the_end(push));
+  fails = true;
+  EXPECT_EQ(push().error().code, ErrorCode::kOutcomeUnknown);
+  EXPECT_EQ(push().error().code, ErrorCode::kUnavailable);
+  reader = tl::unexpected(sqlite::Failure{});
+  EXPECT_TRUE(succeeds_in_the_end([&] { return push().has_value(); }));
 }
 
 TEST(Faults, WhenNothingFitsAtAllEverythingIsRefusedAndNothingIsLost) {

@@ -233,7 +233,10 @@ void Store::kept(Engine& engine) {
   figures_->journal_bytes += group_.size();
   if (!folding_) return;
   folding_->kept(group_.size());
+  const bool had_ballast = has_ballast_;
   folded(folding_->end_slice(parking(&engine)));
+  // It was given up for work that is to be finished, not for pushes.
+  lacks_room_ |= had_ballast && !has_ballast_;
 }
 
 void Store::note(engine::Changes group) {
@@ -304,9 +307,7 @@ void Store::folded(const std::optional<sqlite::Done>& slice) {
   if (*slice) return begin_searches();
   if (slice->error().is_busy()) return;  // somebody else writes: later
   if (rows_fit_) return folding_.reset();
-  const bool gave_up = give_up_ballast();
-  lacks_room_ |= gave_up;  // it is for work that is to be finished, not for pushes
-  if (!gave_up) end_searches();
+  if (!give_up_ballast()) end_searches();
 }
 
 Store::Kept Store::failed(const sqlite::Failure& failure) {
@@ -337,7 +338,7 @@ std::chrono::milliseconds Store::tidy(Engine* engine) {
         return journal_->commit();
       });
   if (!done) {
-    lacks_room_ |= failed(done.error()) == Kept::kFull;
+    failed(done.error());
     return std::chrono::seconds(1);
   }
   journal_->carry_over_log();

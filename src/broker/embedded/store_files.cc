@@ -63,8 +63,9 @@ sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const c
         SQLITE_CANTOPEN, "its file system has no shared memory, which SQLite's WAL needs"});
   }
   const auto stays = database->integer("PRAGMA wal_checkpoint(TRUNCATE)");
-  if (!stays) return tl::unexpected(stays.error());
-  if (*stays != 0 && old_log == OldLog::kHasToGo) {
+  const bool may_stay = old_log == OldLog::kMayStay;
+  if (!stays && !(may_stay && stays.error().is_full())) return tl::unexpected(stays.error());
+  if (stays && *stays != 0 && !may_stay) {
     return tl::unexpected(sqlite::Failure{
         SQLITE_BUSY, "a sync failed, and another process that reads it keeps its log"});
   }

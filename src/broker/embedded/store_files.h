@@ -29,8 +29,8 @@ sqlite::Outcome<sqlite::Database> open_to_read(const std::string& path, const ch
 
 // A connection that makes the file if it is not there, with what every database of a store needs:
 // WAL mode, and a sync for each commit. What an old log has is carried over into the file, as far
-// as readers allow. After a sync that failed that is not enough: the log may be there in memory
-// only, so it has to go, or nothing is opened.
+// as readers and room allow. After a sync that failed that is not enough: the log may be there in
+// memory only, so it has to go, or nothing is opened.
 enum class OldLog : std::uint8_t { kMayStay, kHasToGo };
 sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const char* vfs,
                                                 OldLog old_log);

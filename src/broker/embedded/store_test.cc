@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
@@ -123,6 +125,24 @@ TEST_F(StoreTest, IsRefusedWhileAnotherHasItOpen) {
   const Error error = refused();
   EXPECT_EQ(error.code, ErrorCode::kConflict);
   EXPECT_THAT(error.message, HasSubstr("held by process " + std::to_string(::getpid())));
+}
+
+TEST_F(StoreTest, IsOpenedWhenSomebodyWhoReadsACopyHasDone) {
+  open().reset();
+  ASSERT_TRUE(file().execute("PRAGMA journal_mode = DELETE"));  // as copies have it
+  sqlite::Database reader = file();
+  ASSERT_TRUE(reader.execute("BEGIN") && reader.integer("SELECT count(*) FROM tasks"));
+  const std::jthread done_soon([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_TRUE(reader.execute("COMMIT"));
+  });
+  EXPECT_TRUE(call(*open(), Push{.tasks = std::vector<NewTask>(1)}));
+}
+
+TEST_F(StoreTest, ThatSaysAnEarlierVersionThanItHasIsRefused) {
+  open().reset();
+  ASSERT_TRUE(file().execute("PRAGMA user_version = 4"));
+  EXPECT_THAT(refused().message, HasSubstr("version 4, and has the tables of version 5"));
 }
 
 TEST_F(StoreTest, OfALaterVersionIsRefused) {
