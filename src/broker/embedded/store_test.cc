@@ -136,7 +136,9 @@ TEST_F(StoreTest, IsOpenedWhenSomebodyWhoReadsACopyHasDone) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     EXPECT_TRUE(reader.execute("COMMIT"));
   });
-  EXPECT_TRUE(call(*open(), Push{.tasks = std::vector<NewTask>(1)}));
+  const auto broker = open();
+  ASSERT_NE(broker, nullptr);
+  EXPECT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(1)}));
 }
 
 TEST_F(StoreTest, ThatSaysAnEarlierVersionThanItHasIsRefused) {
