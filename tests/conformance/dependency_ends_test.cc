@@ -71,6 +71,20 @@ TEST_P(DependencyEnds, AnExpiredDependencyIsAFailure) {
   EXPECT_EQ(state_of("c"), kDeferred);
 }
 
+// What has failed is waited for only by those who wait for its redrive.
+TEST_P(DependencyEnds, ATaskThatFailsAsItComesClosesNoCycle) {
+  push_each({"gone", "other"});
+  run_and_reject("gone");
+  remove("gone");
+  const PushReply pushed = must(Push{
+      .tasks = {
+          {.id = "a", .depends_on = {{"gone"}, {"b"}}},
+          {.id = "b", .depends_on = {{"a"}, {"other"}}, .on_dependency_failure = kRunOnFailure}}});
+  EXPECT_EQ(pushed.tasks.at(0).state, kFailed);
+  EXPECT_EQ(pushed.tasks.at(1).state, kDeferred);
+  EXPECT_EQ(blocked_by("b"), Ids{"other"});
+}
+
 TEST_P(DependencyEnds, ACancelDropsTheReferenceAndFreesWhoHasNothingLeft) {
   push_each({"a", "other"});
   push({.id = "b", .depends_on = {{"a"}}});

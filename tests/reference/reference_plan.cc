@@ -106,8 +106,14 @@ ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t
                        OnDependencyFailure on_failure) {
     const TaskRecord* stored = find(dependency.id);
     if (!stored && tombstones_.contains(dependency.id)) return;
-    if (stored && is_ended(stored->state)) {
-      const bool waits_for_redrive = stored->state == State::kFailed &&
+    std::optional<State> ended;
+    if (stored && is_ended(stored->state)) ended = stored->state;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Plan& plan = batch.plans[i];
+      if (plan.kind == Plan::Kind::kNew && plan.task.id == dependency.id) ended = plan.fate;
+    }
+    if (ended) {
+      const bool waits_for_redrive = *ended == State::kFailed &&
                                      dependency.when == When::kFinished &&
                                      on_failure == OnDependencyFailure::kWait;
       if (!waits_for_redrive) return;
