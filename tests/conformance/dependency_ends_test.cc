@@ -85,6 +85,17 @@ TEST_P(DependencyEnds, ATaskThatFailsAsItComesClosesNoCycle) {
   EXPECT_EQ(blocked_by("b"), Ids{"other"});
 }
 
+TEST_P(DependencyEnds, ATaskThatFailsAsItComesClosesACycleWithThoseWhoWaitedBefore) {
+  push_each({"gone"});
+  run_and_reject("gone");
+  remove("gone");
+  EXPECT_REFUSED(
+      call(
+          Push{.tasks = {{.id = "b", .depends_on = {{"a"}}, .on_dependency_failure = kRunOnFailure},
+                         {.id = "a", .depends_on = {{"gone"}, {"b"}}}}}),
+      kDependencyCycle);
+}
+
 TEST_P(DependencyEnds, ACancelDropsTheReferenceAndFreesWhoHasNothingLeft) {
   push_each({"a", "other"});
   push({.id = "b", .depends_on = {{"a"}}});

@@ -102,16 +102,20 @@ ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t
       waits[task.id()].push_back(named_now ? name->second : edge.id);
     }
   }
-  const auto add = [&](const std::string& from, const Dependency& dependency,
+  // One that ended as it came, before the one that names it.
+  const auto ended_in_batch = [&](const std::string& id, std::size_t before) {
+    for (std::size_t i = 0; i < before; ++i) {
+      const Plan& plan = batch.plans[i];
+      if (plan.kind == Plan::Kind::kNew && plan.task.id == id) return plan.fate;
+    }
+    return std::optional<State>();
+  };
+  const auto add = [&](const std::string& from, std::size_t place, const Dependency& dependency,
                        OnDependencyFailure on_failure) {
     const TaskRecord* stored = find(dependency.id);
     if (!stored && tombstones_.contains(dependency.id)) return;
-    std::optional<State> ended;
+    std::optional<State> ended = ended_in_batch(dependency.id, place);
     if (stored && is_ended(stored->state)) ended = stored->state;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Plan& plan = batch.plans[i];
-      if (plan.kind == Plan::Kind::kNew && plan.task.id == dependency.id) ended = plan.fate;
-    }
     if (ended) {
       const bool waits_for_redrive = *ended == State::kFailed &&
                                      dependency.when == When::kFinished &&
@@ -123,11 +127,11 @@ ReferenceQueue::Waits ReferenceQueue::waits_with(const Batch& batch, std::size_t
   for (std::size_t i = 0; i < count; ++i) {
     const Plan& plan = batch.plans[i];
     if (parent_waits && plan.kind != Plan::Kind::kRefused && !plan.fate) {
-      add(*batch.parent, {plan.stands_for, When::kSettled}, OnDependencyFailure::kWait);
+      add(*batch.parent, i, {plan.stands_for, When::kSettled}, OnDependencyFailure::kWait);
     }
     if (plan.kind != Plan::Kind::kNew || plan.fate == State::kCanceled) continue;
     for (const Dependency& dependency : resolved(known, plan.task)) {
-      add(plan.task.id, dependency, plan.task.on_dependency_failure);
+      add(plan.task.id, i, dependency, plan.task.on_dependency_failure);
     }
   }
   return waits;
