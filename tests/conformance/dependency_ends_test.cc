@@ -90,8 +90,7 @@ TEST_P(DependencyEnds, ATaskThatFailsAsItComesClosesACycleWithThoseWhoWaitedBefo
   run_and_reject("gone");
   remove("gone");
   EXPECT_REFUSED(
-      call(
-          Push{.tasks = {{.id = "b", .depends_on = {{"a"}}, .on_dependency_failure = kRunOnFailure},
+      ask(Push{.tasks = {{.id = "b", .depends_on = {{"a"}}, .on_dependency_failure = kRunOnFailure},
                          {.id = "a", .depends_on = {{"gone"}, {"b"}}}}}),
       kDependencyCycle);
 }
