@@ -154,7 +154,7 @@ void EngineBroker::run() {
     lock.unlock();
     work(std::move(requests));
     lock.lock();
-    const bool busy = in_flight_ || !arrived_.empty() || !deferred_.empty();
+    const bool busy = poked_ || in_flight_ || !arrived_.empty() || !deferred_.empty();
     if (busy || !searching_.empty() || !showing_.empty()) continue;
     done_ = heard_;
     idle_.notify_all();

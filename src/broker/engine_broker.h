@@ -149,7 +149,7 @@ class EngineBroker : public Broker {
   std::uint64_t asked_ = 0;              // set_clock calls
   std::uint64_t heard_ = 0;              // of these, by the owner
   std::uint64_t done_ = 0;
-  bool poked_ = false;  // a waiting caller gave up, or a commit is over
+  bool poked_ = false;  // there is something to be done, or a commit is over
   bool stopping_ = false;
   std::mutex watchers_mutex_;
   std::map<std::uint64_t, Watcher> watchers_;

@@ -155,6 +155,7 @@ void EngineBroker::reopen() {
     all_touched_ = true;
     full_ = false;
     look_again_ = Steady::now();
+    poke();  // what was due is to happen again
   } else {
     broken_ = std::move(opened.error());
     look_again_ = Steady::now() + kLookForRoomEvery;

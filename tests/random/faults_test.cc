@@ -353,6 +353,28 @@ TEST(Faults, AListDoesNotWaitForRoom) {
   EXPECT_EQ(second->tasks.size(), 3U);
 }
 
+TEST(Faults, WhatWasDueHappensThoughItCouldNotBeStoredAtFirst) {
+  SimulatedDisk disk;
+  Patient queue(disk);
+  ASSERT_TRUE(queue.open()) << queue.problem();
+  constexpr TimePoint kStart{Millis(1'800'000'000'000)};
+  queue.set_clock(kStart);
+  NewTask task;
+  task.expires_at = kStart + Millis(1'000);
+  ASSERT_TRUE(call(queue.broker(), Push{.tasks = {task}}));
+  bool fails = true;
+  disk.set_fault([&](DiskCall call, std::uint64_t) {
+    return call == DiskCall::kSync && std::exchange(fails, false) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+  });
+  queue.set_clock(kStart + Millis(2'000));
+  EXPECT_FALSE(fails);
+  ListTasks list;
+  list.filter.state = State::kFailed;
+  const auto page = call(queue.broker(), list);
+  ASSERT_TRUE(page.has_value()) << page.error().message;
+  EXPECT_EQ(page->tasks.size(), 1U);
+}
+
 // What SQLite reads back may be in memory only, as long as somebody keeps it there.
 TEST(Faults, AfterAFailedSyncALogThatSomebodyReadsIsNotTrusted) {
   bool fails = false;
