@@ -115,7 +115,7 @@ Status Database::end(bool keep) {
     if (committed) return {};
     failed = to_error(committed.error());
     // The pages may be on the disk or not, and a second sync that succeeds would prove nothing.
-    is_unsure_ = (committed.error().code & 0xff) == SQLITE_IOERR;
+    is_unsure_ = committed.error().is_of_disk();
     if (is_unsure_) failed->code = ErrorCode::kOutcomeUnknown;
   }
   database_.roll_back();

@@ -336,6 +336,25 @@ TEST(Faults, AFullDiskRefusesWhatGrowsAndTheQueueGoesOnByItself) {
   EXPECT_EQ(stats->tasks.at("QUEUED"), accepted);
 }
 
+TEST(Faults, AStoreIsOpenedWhenSomebodyWhoReadsACopyHasDone) {
+  SimulatedDisk disk;
+  Patient queue(disk);
+  ASSERT_TRUE(queue.open()) << queue.problem();
+  queue.close();
+  const std::string file = queue.path() + "/retsu.db";
+  auto reader = sqlite::Database::open(file, SQLITE_OPEN_READWRITE, disk.vfs());
+  ASSERT_TRUE(reader && reader->execute("PRAGMA journal_mode = DELETE"));  // as copies have it
+  ASSERT_TRUE(reader->execute("BEGIN") && reader->integer("SELECT count(*) FROM tasks"));
+  int waits = 0;
+  disk.set_on_wait([&] {
+    ++waits;
+    EXPECT_TRUE(reader->roll_back());
+  });
+  EXPECT_TRUE(queue.open()) << queue.problem();
+  EXPECT_GT(waits, 0);
+  EXPECT_TRUE(call(queue.broker(), Push{.tasks = std::vector<NewTask>(1)}));
+}
+
 TEST(Faults, AListDoesNotWaitForRoom) {
   SimulatedDisk disk;
   Patient queue(disk);

@@ -298,6 +298,13 @@ struct DiskMethods {
     return SQLITE_OK;
   }
 
+  static int sleep(sqlite3_vfs* vfs, int microseconds) {
+    const auto& on_wait = disk(vfs).on_wait_;
+    if (!on_wait) return sqlite3_vfs_find(nullptr)->xSleep(vfs, microseconds);
+    on_wait();
+    return microseconds;
+  }
+
   static int full_path(sqlite3_vfs*, const char* name, int size, char* out) {
     sqlite3_snprintf(size, out, "%s", name);
     return SQLITE_OK;
@@ -314,6 +321,7 @@ SimulatedDisk::SimulatedDisk() : name_(unique_name()), vfs_(std::make_unique<sql
   vfs_->xDelete = DiskMethods::delete_file;
   vfs_->xAccess = DiskMethods::access;
   vfs_->xFullPathname = DiskMethods::full_path;
+  vfs_->xSleep = DiskMethods::sleep;
   sqlite3_vfs_register(vfs_.get(), 0);
 }
 

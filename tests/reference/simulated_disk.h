@@ -37,6 +37,9 @@ class SimulatedDisk {
   void set_fault(Fault fault);
   [[nodiscard]] std::uint64_t calls() const;
 
+  // Called when a connection waits for a lock that another one has, instead of sleeping.
+  void set_on_wait(std::function<void()> on_wait) { on_wait_ = std::move(on_wait); }
+
   // Bytes of all files together; a write beyond is answered SQLITE_FULL.
   void set_capacity(std::optional<std::int64_t> bytes);
   [[nodiscard]] std::int64_t used() const;
@@ -76,6 +79,7 @@ class SimulatedDisk {
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<File>> files_;
   Fault fault_;
+  std::function<void()> on_wait_;
   std::uint64_t calls_ = 0;
   std::optional<std::int64_t> capacity_;
   std::uint64_t cut_at_ = 0;  // 0: not

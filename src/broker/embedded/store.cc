@@ -19,10 +19,19 @@
 namespace retsu::embedded {
 namespace {
 
-constexpr std::uint64_t kForgottenAtOnce = 4;      // groups: more than the one that comes
-constexpr std::uint64_t kTidiedGroups = 64;        // likewise, when there is time
-constexpr std::uintmax_t kBytesToStart = 1 << 20;  // and what is in old logs
+constexpr std::uint64_t kForgottenAtOnce = 4;  // groups: more than the one that comes
+constexpr std::uint64_t kTidiedGroups = 64;    // likewise, when there is time
 constexpr auto kSoon = std::chrono::milliseconds(0);
+
+// For what old logs have, which goes into their files, and a little more.
+bool has_room_to_start(const std::string& directory) {
+  std::int64_t bytes = 1 << 20;
+  for (const char* file : {kDatabaseFile, kJournalFile}) {
+    bytes += file_bytes(directory + file + "-wal");
+  }
+  std::error_code ignored;
+  return std::filesystem::space(directory, ignored).available >= static_cast<std::uintmax_t>(bytes);
+}
 
 }  // namespace
 
@@ -65,29 +74,15 @@ void Store::disconnect() {
 Status Store::reopen(Engine& engine) {
   disconnect();
   lost_payload_ = false;
-  lacks_room_ = false;
   end_searches();
   has_ballast_ = has_room();
   lacks_room_ = !has_ballast_;
-  if (free_bytes() < bytes_to_start()) lacks_room_ |= give_up_ballast();
+  if (!has_room_to_start(directory_)) lacks_room_ |= give_up_ballast();
   auto done = connect();
   old_log_ = OldLog::kHasToGo;  // from now on this is called after failures
   if (done) done = load(engine);
   if (!done) disconnect();
   return done;
-}
-
-std::uintmax_t Store::free_bytes() const {
-  std::error_code ignored;
-  return std::filesystem::space(directory_, ignored).available;
-}
-
-std::uintmax_t Store::bytes_to_start() const {
-  std::uintmax_t bytes = kBytesToStart;
-  for (const char* file : {kDatabaseFile, kJournalFile}) {
-    bytes += static_cast<std::uintmax_t>(file_bytes(directory_ + file + "-wal"));
-  }
-  return bytes;
 }
 
 Status Store::connect() {
@@ -303,10 +298,14 @@ Folding::Visit Store::parking(Engine* engine) const {
 
 void Store::folded(const std::optional<sqlite::Done>& slice) {
   if (!slice) return begin_searches();
-  rows_fit_ = slice->has_value() || !slice->error().is_full();
-  if (*slice) return begin_searches();
-  if (slice->error().is_busy()) return;  // somebody else writes: later
-  if (rows_fit_) return folding_.reset();
+  if (*slice) {
+    rows_fit_ = true;
+    return begin_searches();
+  }
+  const sqlite::Failure& failure = slice->error();
+  if (failure.is_busy()) return;  // somebody else writes: later
+  if (!failure.is_full()) return folding_.reset();
+  rows_fit_ = false;
   if (!give_up_ballast()) end_searches();
 }
 

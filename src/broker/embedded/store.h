@@ -71,8 +71,6 @@ class Store final : public Keeper {
   Store(std::string directory, StoreSettings settings, LockFile lock);
 
   Status connect();
-  [[nodiscard]] std::uintmax_t free_bytes() const;
-  [[nodiscard]] std::uintmax_t bytes_to_start() const;
   Status load(Engine& engine);
   sqlite::Done begin_journal();
   void end_journal();

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
@@ -125,20 +123,6 @@ TEST_F(StoreTest, IsRefusedWhileAnotherHasItOpen) {
   const Error error = refused();
   EXPECT_EQ(error.code, ErrorCode::kConflict);
   EXPECT_THAT(error.message, HasSubstr("held by process " + std::to_string(::getpid())));
-}
-
-TEST_F(StoreTest, IsOpenedWhenSomebodyWhoReadsACopyHasDone) {
-  open().reset();
-  ASSERT_TRUE(file().execute("PRAGMA journal_mode = DELETE"));  // as copies have it
-  sqlite::Database reader = file();
-  ASSERT_TRUE(reader.execute("BEGIN") && reader.integer("SELECT count(*) FROM tasks"));
-  const std::jthread done_soon([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EXPECT_TRUE(reader.execute("COMMIT"));
-  });
-  const auto broker = open();
-  ASSERT_NE(broker, nullptr);
-  EXPECT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(1)}));
 }
 
 TEST_F(StoreTest, ThatSaysAnEarlierVersionThanItHasIsRefused) {
