@@ -7,6 +7,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(RETSU_WERROR "Warnings are errors" OFF)
 option(RETSU_PCH "Precompile the standard headers" ON)
+option(RETSU_TOGETHER "Compile files of a folder several at a time: faster, if all are compiled" OFF)
 option(RETSU_FUZZ "Build the fuzzers of tests/fuzz instead of the tests (needs clang)" OFF)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion)

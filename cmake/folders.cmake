@@ -65,6 +65,19 @@ function(retsu_link name)
   endif()
 endfunction()
 
+# retsu_together(target...): their files are compiled several at a time, if that is wanted. Names in unnamed namespaces of
+# a folder must differ then. Targets that do not exist are passed over.
+function(retsu_together)
+  if(NOT RETSU_TOGETHER)
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    endif()
+  endforeach()
+endfunction()
+
 # retsu_precompile(HEADER target...): these share the precompiled cmake/HEADER.h. Targets that do not exist, or compile
 # nothing, are passed over. The header is named without its folder, so that ccache finds it in any clone.
 # After AS owner LINKS library... OPTIONS flag...: another variant of it, with the flags that its users have.

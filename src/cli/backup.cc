@@ -22,9 +22,9 @@ embedded::OnProgress shown_by(Progress& progress) {
 
 }  // namespace
 
-Action add_backup(CLI::App& app) {
+Action add_backup(Arguments& arguments) {
   auto to = std::make_shared<std::string>();
-  app.add_option("DEST", *to, "A new directory, which will be a store")->required();
+  arguments.option("DEST", *to, "A new directory, which will be a store").required();
   return [to](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     const auto directory = session.directory();
@@ -40,16 +40,17 @@ Action add_backup(CLI::App& app) {
   };
 }
 
-Action add_restore(CLI::App& app) {
+Action add_restore(Arguments& arguments) {
   struct Options {
     std::string from;
     bool force = false;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("FROM", options->from, "The directory of a backup")->required();
-  app.add_flag("--force", options->force,
-               "Even if there is a store already, which is set aside as retsu.db.before-TIME, with "
-               "its journal");
+  arguments.option("FROM", options->from, "The directory of a backup").required();
+  arguments.flag(
+      "--force", options->force,
+      "Even if there is a store already, which is set aside as retsu.db.before-TIME, with "
+      "its journal");
   return [options](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     const auto directory = session.directory();

@@ -61,7 +61,7 @@ Status check_place(const std::string& parent) {
 
 }  // namespace
 
-Action add_bench(CLI::App& app) {
+Action add_bench(Arguments& arguments) {
   struct Options {
     bench::Load load;
     std::vector<std::int64_t> batches;
@@ -69,25 +69,26 @@ Action add_bench(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   options->load.tasks = 20'000;
-  app.add_option("--clients", options->load.clients, "Threads that push, claim and finish")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  app.add_option("--users", options->load.users, "Whose tasks these are")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--batch", options->batches, "Tasks at a time; may be repeated [1, 10, 100, 1000]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000))
-      ->allow_extra_args(false);
-  app.add_option("--tasks", options->load.tasks, "Lifecycles of each batch; of batch 1 a tenth")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
-      ->capture_default_str();
-  app.add_option("--in", options->in, "On the disk of this directory")
-      ->type_name("DIR")
-      ->capture_default_str();
+  arguments.option("--clients", options->load.clients, "Threads that push, claim and finish")
+      .type_name("N")
+      .between(1, 1'000)
+      .shows_default();
+  arguments.option("--users", options->load.users, "Whose tasks these are")
+      .type_name("N")
+      .between(1, 1'000'000)
+      .shows_default();
+  arguments
+      .option("--batch", options->batches, "Tasks at a time; may be repeated [1, 10, 100, 1000]")
+      .type_name("N")
+      .between(1, 1'000)
+      .once_each();
+  arguments.option("--tasks", options->load.tasks, "Lifecycles of each batch; of batch 1 a tenth")
+      .type_name("N")
+      .between(1, 1'000'000'000)
+      .shows_default();
+  arguments.option("--in", options->in, "On the disk of this directory")
+      .type_name("DIR")
+      .shows_default();
   return [options](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     if (auto done = check_place(options->in); !done) return tl::unexpected(done.error());

@@ -17,12 +17,13 @@ struct BulkOptions {
   std::optional<std::int64_t> expect;
   bool dry_run = false;
 
-  void add_to(CLI::App& app) {
-    filter.add_to(app);
-    auto* number = app.add_option("--expect", expect,
-                                  "How many match; if another number does, nothing is done")
-                       ->type_name("N");
-    app.add_flag("--dry-run", dry_run, "Only tell how many match")->excludes(number);
+  void add_to(Arguments& arguments) {
+    filter.add_to(arguments);
+    const Argument number =
+        arguments
+            .option("--expect", expect, "How many match; if another number does, nothing is done")
+            .type_name("N");
+    arguments.flag("--dry-run", dry_run, "Only tell how many match").excludes(number);
   }
 };
 

@@ -48,14 +48,14 @@ Result<int> for_each_id(Session& session, const std::vector<std::string>& ids) {
 
 // A command that does One to each task that is named, or Many to all that match.
 template <class One, class Many>
-Action by_id_or_filter(CLI::App& app, std::string_view done) {
+Action by_id_or_filter(Arguments& arguments, std::string_view done) {
   struct Options {
     std::vector<std::string> ids;
     BulkOptions bulk;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("TASK", options->ids, "Ids; or say with options which tasks");
-  options->bulk.add_to(app);
+  arguments.option("TASK", options->ids, "Ids; or say with options which tasks");
+  options->bulk.add_to(arguments);
   return [options, done](Session& session) -> Result<int> {
     const bool by_filter =
         options->bulk.filter.given() || options->bulk.expect || options->bulk.dry_run;

@@ -2,8 +2,8 @@
 
 namespace retsu::cli {
 
-Action add_cancel(CLI::App& app) {
-  return by_id_or_filter<CancelTask, CancelTasks>(app, "canceled");
+Action add_cancel(Arguments& arguments) {
+  return by_id_or_filter<CancelTask, CancelTasks>(arguments, "canceled");
 }
 
 }  // namespace retsu::cli

@@ -40,23 +40,25 @@ void show_claim(Screen& screen, const ClaimReply& reply) {
 
 }  // namespace
 
-Action add_claim(CLI::App& app) {
+Action add_claim(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Claim& claim = options->claim;
-  add_list(app, "--queue", options->queues, "From these queues [default]")->type_name("QUEUE");
-  add_list(app, "--user", claim.users, "Of these users only")->type_name("USER");
-  add_list(app, "--steal", claim.steal, "And of these, when none of those has a task")
-      ->type_name("USER");
-  app.add_option("--max", claim.max, "At most so many")->type_name("N")->capture_default_str();
-  app.add_option("--lease", options->lease,
-                 "For so long they are ours, 0: until released [the queue's]")
-      ->type_name("DURATION");
-  app.add_option("--wait", options->wait, "Wait so long for work, 5m at most")
-      ->type_name("DURATION");
-  app.add_option("--worker", claim.worker, "Who works, for people who look")->type_name("NAME");
-  app.add_option("--claim-id", claim.claim_id,
-                 "A name for the claim; asking again with it gives the same tasks")
-      ->type_name("ID");
+  arguments.list("--queue", options->queues, "From these queues [default]").type_name("QUEUE");
+  arguments.list("--user", claim.users, "Of these users only").type_name("USER");
+  arguments.list("--steal", claim.steal, "And of these, when none of those has a task")
+      .type_name("USER");
+  arguments.option("--max", claim.max, "At most so many").type_name("N").shows_default();
+  arguments
+      .option("--lease", options->lease,
+              "For so long they are ours, 0: until released [the queue's]")
+      .type_name("DURATION");
+  arguments.option("--wait", options->wait, "Wait so long for work, 5m at most")
+      .type_name("DURATION");
+  arguments.option("--worker", claim.worker, "Who works, for people who look").type_name("NAME");
+  arguments
+      .option("--claim-id", claim.claim_id,
+              "A name for the claim; asking again with it gives the same tasks")
+      .type_name("ID");
   return [options](Session& session) -> Result<int> {
     Claim asked = options->claim;
     if (!options->queues.empty()) asked.queues = options->queues;
@@ -70,7 +72,7 @@ Action add_claim(CLI::App& app) {
       if (!wait) return tl::unexpected(wait.error());
       asked.wait_ms = wait->count();
     }
-    const auto reply = session.ask(std::move(asked), Session::Missing::kMake);
+    const auto reply = session.ask(std::move(asked));
     if (!reply) return tl::unexpected(reply.error());
     if (session.screen().json()) {
       session.screen().line(to_json(Reply(*reply)));

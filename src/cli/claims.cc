@@ -9,9 +9,9 @@
 
 namespace retsu::cli {
 
-Action add_claims(CLI::App& app) {
+Action add_claims(Arguments& arguments) {
   auto options = std::make_shared<ListOptions>();
-  options->add_to(app);
+  options->add_to(arguments);
   return [options](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     Table table(screen, {"CLAIM", "WORKER", "CLAIMED", "LEASE UNTIL", ">TASKS", "FIRST"});
@@ -32,16 +32,17 @@ Action add_claims(CLI::App& app) {
   };
 }
 
-Action add_release(CLI::App& app) {
+Action add_release(Arguments& arguments) {
   struct Options {
     std::vector<std::string> claims;
     std::string older_than;
   };
   auto options = std::make_shared<Options>();
-  auto* claims = app.add_option("CLAIM", options->claims, "Their ids");
-  app.add_option("--older-than", options->older_than, "All that were taken so long ago, or longer")
-      ->type_name("AGE")
-      ->excludes(claims);
+  const Argument claims = arguments.option("CLAIM", options->claims, "Their ids");
+  arguments
+      .option("--older-than", options->older_than, "All that were taken so long ago, or longer")
+      .type_name("AGE")
+      .excludes(claims);
   return [options](Session& session) -> Result<int> {
     Released sum;
     if (!options->older_than.empty()) {

@@ -5,11 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "cli/arguments.h"
 #include "model/error.h"
-
-namespace CLI {
-class App;
-}
 
 namespace retsu::cli {
 
@@ -46,82 +43,82 @@ struct CommandRow {
   std::string_view name;  // as it is typed; `dead redrive` is a command of `dead`
   Group group;
   std::string_view summary;
-  std::string_view example;      // command lines, one a line
-  Action (*add)(CLI::App& app);  // adds its options; the action owns what they are read into
+  std::string_view example;             // command lines, one a line
+  Action (*add)(Arguments& arguments);  // adds its options; the action owns what they are read into
 };
 
 std::span<const CommandRow> commands();
 
-Action add_serve(CLI::App& app);
-Action add_config_check(CLI::App& app);
-Action add_token_create(CLI::App& app);
-Action add_token_list(CLI::App& app);
-Action add_token_revoke(CLI::App& app);
-Action add_simulate(CLI::App& app);
-Action add_push(CLI::App& app);
-Action add_work(CLI::App& app);
-Action add_claim(CLI::App& app);
-Action add_settle(CLI::App& app);
-Action add_claims(CLI::App& app);
-Action add_release(CLI::App& app);
-Action add_schedules(CLI::App& app);
-Action add_schedule_set(CLI::App& app);
-Action add_schedule_rm(CLI::App& app);
-Action add_schedule_run(CLI::App& app);
-Action add_xcom_get(CLI::App& app);
-Action add_xcom_set(CLI::App& app);
-Action add_xcom_rm(CLI::App& app);
-Action add_spool_add(CLI::App& app);
-Action add_spool_list(CLI::App& app);
-Action add_spool_peek(CLI::App& app);
-Action add_spool_take(CLI::App& app);
-Action add_spool_done(CLI::App& app);
-Action add_spool_fail(CLI::App& app);
-Action add_spool_send(CLI::App& app);
-Action add_spool_dead(CLI::App& app);
-Action add_spool_check(CLI::App& app);
-Action add_tasks(CLI::App& app);
-Action add_show(CLI::App& app);
-Action add_why(CLI::App& app);
-Action add_graph(CLI::App& app);
-Action add_queues(CLI::App& app);
-Action add_users(CLI::App& app);
-Action add_stats(CLI::App& app);
-Action add_events(CLI::App& app);
-Action add_cancel(CLI::App& app);
-Action add_retry(CLI::App& app);
-Action add_front(CLI::App& app);
-Action add_remove(CLI::App& app);
-Action add_dead(CLI::App& app);
-Action add_dead_redrive(CLI::App& app);
-Action add_dead_purge(CLI::App& app);
-Action add_queue_purge(CLI::App& app);
-Action add_queue_rm(CLI::App& app);
-Action add_queue_set(CLI::App& app);
-Action add_pause(CLI::App& app);
-Action add_resume(CLI::App& app);
-Action add_drain(CLI::App& app);
-Action add_user_set(CLI::App& app);
-Action add_backup(CLI::App& app);
-Action add_restore(CLI::App& app);
-Action add_verify(CLI::App& app);
-Action add_export(CLI::App& app);
-Action add_import(CLI::App& app);
-Action add_library_import(CLI::App& app);
-Action add_library_export(CLI::App& app);
-Action add_library_add(CLI::App& app);
-Action add_library_set(CLI::App& app);
-Action add_library_show(CLI::App& app);
-Action add_library_list(CLI::App& app);
-Action add_library_rm(CLI::App& app);
-Action add_library_status(CLI::App& app);
-Action add_library_update(CLI::App& app);
-Action add_library_reset(CLI::App& app);
-Action add_library_cleanup(CLI::App& app);
-Action add_library_requeue(CLI::App& app);
-Action add_bench(CLI::App& app);
-Action add_completion(CLI::App& app);
-Action add_help(CLI::App& app);
-Action add_version(CLI::App& app);
+Action add_serve(Arguments&);
+Action add_config_check(Arguments&);
+Action add_token_create(Arguments&);
+Action add_token_list(Arguments&);
+Action add_token_revoke(Arguments&);
+Action add_simulate(Arguments&);
+Action add_push(Arguments&);
+Action add_work(Arguments&);
+Action add_claim(Arguments&);
+Action add_settle(Arguments&);
+Action add_claims(Arguments&);
+Action add_release(Arguments&);
+Action add_schedules(Arguments&);
+Action add_schedule_set(Arguments&);
+Action add_schedule_rm(Arguments&);
+Action add_schedule_run(Arguments&);
+Action add_xcom_get(Arguments&);
+Action add_xcom_set(Arguments&);
+Action add_xcom_rm(Arguments&);
+Action add_spool_add(Arguments&);
+Action add_spool_list(Arguments&);
+Action add_spool_peek(Arguments&);
+Action add_spool_take(Arguments&);
+Action add_spool_done(Arguments&);
+Action add_spool_fail(Arguments&);
+Action add_spool_send(Arguments&);
+Action add_spool_dead(Arguments&);
+Action add_spool_check(Arguments&);
+Action add_tasks(Arguments&);
+Action add_show(Arguments&);
+Action add_why(Arguments&);
+Action add_graph(Arguments&);
+Action add_queues(Arguments&);
+Action add_users(Arguments&);
+Action add_stats(Arguments&);
+Action add_events(Arguments&);
+Action add_cancel(Arguments&);
+Action add_retry(Arguments&);
+Action add_front(Arguments&);
+Action add_remove(Arguments&);
+Action add_dead(Arguments&);
+Action add_dead_redrive(Arguments&);
+Action add_dead_purge(Arguments&);
+Action add_queue_purge(Arguments&);
+Action add_queue_rm(Arguments&);
+Action add_queue_set(Arguments&);
+Action add_pause(Arguments&);
+Action add_resume(Arguments&);
+Action add_drain(Arguments&);
+Action add_user_set(Arguments&);
+Action add_backup(Arguments&);
+Action add_restore(Arguments&);
+Action add_verify(Arguments&);
+Action add_export(Arguments&);
+Action add_import(Arguments&);
+Action add_library_import(Arguments&);
+Action add_library_export(Arguments&);
+Action add_library_add(Arguments&);
+Action add_library_set(Arguments&);
+Action add_library_show(Arguments&);
+Action add_library_list(Arguments&);
+Action add_library_rm(Arguments&);
+Action add_library_status(Arguments&);
+Action add_library_update(Arguments&);
+Action add_library_reset(Arguments&);
+Action add_library_cleanup(Arguments&);
+Action add_library_requeue(Arguments&);
+Action add_bench(Arguments&);
+Action add_completion(Arguments&);
+Action add_help(Arguments&);
+Action add_version(Arguments&);
 
 }  // namespace retsu::cli

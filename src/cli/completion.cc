@@ -166,11 +166,9 @@ std::string completion_for(const Parser& parser, std::string_view shell) {
   return shell == "zsh" ? zsh(nodes) : fish(nodes);
 }
 
-Action add_completion(CLI::App& app) {
+Action add_completion(Arguments& arguments) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  arguments.option("SHELL", *shell, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
   return [shell](Session& session) -> Result<int> {
     session.screen().line(completion_for(Parser(), *shell));
     return 0;

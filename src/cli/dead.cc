@@ -9,9 +9,9 @@ namespace retsu::cli {
 namespace {
 
 template <class Op>
-Action add_bulk(CLI::App& app, const char* done) {
+Action add_bulk(Arguments& arguments, const char* done) {
   auto options = std::make_shared<BulkOptions>();
-  options->add_to(app);
+  options->add_to(arguments);
   return [options, done](Session& session) { return do_bulk<Op>(session, *options, done); };
 }
 
@@ -33,18 +33,18 @@ void show_groups(Screen& screen, const std::vector<DeadGroup>& groups) {
 
 }  // namespace
 
-Action add_dead(CLI::App& app) {
+Action add_dead(Arguments& arguments) {
   struct Options {
     FilterOptions filter;
     ListOptions list;
     std::string group;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("--group", options->group, "Count them by error, the largest group first")
-      ->type_name("error")
-      ->check(CLI::IsMember({"error"}));
-  options->filter.add_to(app);
-  options->list.add_to(app);
+  arguments.option("--group", options->group, "Count them by error, the largest group first")
+      .type_name("error")
+      .one_of({"error"});
+  options->filter.add_to(arguments);
+  options->list.add_to(arguments);
   return [options](Session& session) -> Result<int> {
     const auto filter = options->filter.read();
     if (!filter) return tl::unexpected(filter.error());
@@ -63,7 +63,9 @@ Action add_dead(CLI::App& app) {
   };
 }
 
-Action add_dead_redrive(CLI::App& app) { return add_bulk<RedriveDead>(app, "queued again"); }
-Action add_dead_purge(CLI::App& app) { return add_bulk<PurgeDead>(app, "removed"); }
+Action add_dead_redrive(Arguments& arguments) {
+  return add_bulk<RedriveDead>(arguments, "queued again");
+}
+Action add_dead_purge(Arguments& arguments) { return add_bulk<PurgeDead>(arguments, "removed"); }
 
 }  // namespace retsu::cli

@@ -7,9 +7,9 @@
 
 namespace retsu::cli {
 
-Action add_drain(CLI::App& app) {
+Action add_drain(Arguments& arguments) {
   auto off = std::make_shared<bool>(false);
-  app.add_flag("--off", *off, "Take and hand out tasks again");
+  arguments.flag("--off", *off, "Take and hand out tasks again");
   return [off](Session& session) -> Result<int> {
     const auto reply = *off ? session.ask(EndDrain{}) : session.ask(StartDrain{});
     if (!reply) return tl::unexpected(reply.error());

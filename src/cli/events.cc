@@ -133,21 +133,21 @@ Result<int> watch(Session& session, const Options& options) {
 
 }  // namespace
 
-Action add_events(CLI::App& app) {
+Action add_events(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("--queue", options->filter.queue, "In this queue")->type_name("QUEUE");
-  app.add_option("--user", options->filter.user, "Of this user")->type_name("USER");
-  app.add_option("--state", options->state, "When a task enters this state, such as FAILED")
-      ->type_name("STATE");
-  auto* follow = app.add_flag("--follow", options->follow,
-                              "Until it is told to stop, as also without --for and --count");
-  app.add_option("--for", options->duration, "Stop after so long")
-      ->type_name("DURATION")
-      ->excludes(follow);
-  app.add_option("--count", options->count, "Stop after so many")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
-      ->excludes(follow);
+  arguments.option("--queue", options->filter.queue, "In this queue").type_name("QUEUE");
+  arguments.option("--user", options->filter.user, "Of this user").type_name("USER");
+  arguments.option("--state", options->state, "When a task enters this state, such as FAILED")
+      .type_name("STATE");
+  const Argument follow = arguments.flag(
+      "--follow", options->follow, "Until it is told to stop, as also without --for and --count");
+  arguments.option("--for", options->duration, "Stop after so long")
+      .type_name("DURATION")
+      .excludes(follow);
+  arguments.option("--count", options->count, "Stop after so many")
+      .type_name("N")
+      .between(1, 1'000'000'000)
+      .excludes(follow);
   return [options](Session& session) { return watch(session, *options); };
 }
 

@@ -115,14 +115,14 @@ Result<int> export_to_screen(Session& session, const FilterOptions& filter) {
 
 }  // namespace
 
-Action add_export(CLI::App& app) {
+Action add_export(Arguments& arguments) {
   struct Options {
     std::string file = "-";
     FilterOptions filter;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "Where to; - is standard output")->capture_default_str();
-  options->filter.add_to(app);
+  arguments.option("FILE", options->file, "Where to; - is standard output").shows_default();
+  options->filter.add_to(arguments);
   return [options](Session& session) {
     return options->file == "-" ? export_to_screen(session, options->filter)
                                 : export_to_file(session, options->file, options->filter);

@@ -4,9 +4,9 @@
 
 namespace retsu::cli {
 
-Action add_front(CLI::App& app) {
+Action add_front(Arguments& arguments) {
   auto ids = std::make_shared<std::vector<std::string>>();
-  app.add_option("TASK", *ids, "Ids")->required();
+  arguments.option("TASK", *ids, "Ids").required();
   return [ids](Session& session) { return for_each_id<FrontTask>(session, *ids); };
 }
 

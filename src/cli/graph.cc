@@ -72,9 +72,9 @@ class Drawing {
 
 }  // namespace
 
-Action add_graph(CLI::App& app) {
+Action add_graph(Arguments& arguments) {
   auto id = std::make_shared<std::string>();
-  app.add_option("TASK", *id, "Its id")->required();
+  arguments.option("TASK", *id, "Its id").required();
   return [id](Session& session) -> Result<int> {
     const auto graph = session.ask(Graph{.id = *id});
     if (!graph) return tl::unexpected(graph.error());

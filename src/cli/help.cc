@@ -141,14 +141,14 @@ std::string help_of(const Parser& parser, const CLI::App& app) {
   return out;
 }
 
-Action add_help(CLI::App& app) {
+Action add_help(Arguments& arguments) {
   struct Options {
     std::vector<std::string> command;
     bool man = false;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("COMMAND", options->command, "The command to explain");
-  app.add_flag("--man", options->man, "The manual, for man")->group("");
+  arguments.option("COMMAND", options->command, "The command to explain");
+  arguments.flag("--man", options->man, "The manual, for man").hidden();
   return [options](Session& session) -> Result<int> {
     const Parser parser;
     if (options->man) {

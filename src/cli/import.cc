@@ -87,23 +87,24 @@ class Renewal {
 
 }  // namespace
 
-Action add_import(CLI::App& app) {
+Action add_import(Arguments& arguments) {
   struct Options {
     std::string file;
     bool all = false;
   };
   auto options = std::make_shared<Options>();
-  app.add_option(
-         "FILE", options->file,
-         "As retsu export writes it; - is standard input. Tasks keep their ids, their order "
-         "and what their pusher said of them; attempts begin anew, and results are not "
-         "taken along. A task waits again for those that it still waited for, also if they "
-         "are not in the file: then until they are pushed. An id that exists changes "
-         "nothing")
-      ->required();
-  app.add_flag("--all", options->all,
-               "Also those that have ended, which run again, each after those in the file that it "
-               "depended on; else they are skipped");
+  arguments
+      .option("FILE", options->file,
+              "As retsu export writes it; - is standard input. Tasks keep their ids, their order "
+              "and what their pusher said of them; attempts begin anew, and results are not "
+              "taken along. A task waits again for those that it still waited for, also if they "
+              "are not in the file: then until they are pushed. An id that exists changes "
+              "nothing")
+      .required();
+  arguments.flag(
+      "--all", options->all,
+      "Also those that have ended, which run again, each after those in the file that it "
+      "depended on; else they are skipped");
   return [options](Session& session) -> Result<int> {
     Renewal renewal(options->all);
     const auto done =

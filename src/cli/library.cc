@@ -49,11 +49,11 @@ struct BookOptions {
   std::vector<std::string> authors;
   std::string hardcover_id;
 
-  void add_to(CLI::App& app) {
-    app.add_option("--isbn", isbn13, "Its ISBN, of 10 or 13 digits")->type_name("ISBN");
-    add_list(app, "--author", authors, "An author; again for each")->type_name("NAME");
-    app.add_option("--hardcover-id", hardcover_id, "Its id at Hardcover; none takes it away")
-        ->type_name("ID|none");
+  void add_to(Arguments& arguments) {
+    arguments.option("--isbn", isbn13, "Its ISBN, of 10 or 13 digits").type_name("ISBN");
+    arguments.list("--author", authors, "An author; again for each").type_name("NAME");
+    arguments.option("--hardcover-id", hardcover_id, "Its id at Hardcover; none takes it away")
+        .type_name("ID|none");
   }
   // As a JSON object of what was given.
   [[nodiscard]] Result<std::string> json() const {
@@ -109,10 +109,10 @@ Result<std::unique_ptr<Door>> open_library(Session& session, Millis patience) {
   return std::make_unique<LocalDoor>(*std::move(library));
 }
 
-Action add_library_add(CLI::App& app) {
+Action add_library_add(Arguments& arguments) {
   auto options = std::make_shared<BookOptions>();
-  app.add_option("TITLE", options->title, "Its title")->required();
-  options->add_to(app);
+  arguments.option("TITLE", options->title, "Its title").required();
+  options->add_to(arguments);
   return [options](Session& session) -> Result<int> {
     const auto json = options->json();
     if (!json) return tl::unexpected(json.error());
@@ -127,14 +127,14 @@ Action add_library_add(CLI::App& app) {
   };
 }
 
-Action add_library_set(CLI::App& app) {
+Action add_library_set(Arguments& arguments) {
   struct Options : BookOptions {
     std::string id;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("ID", options->id, "The book")->required();
-  app.add_option("--title", options->title, "Its title")->type_name("TITLE");
-  options->add_to(app);
+  arguments.option("ID", options->id, "The book").required();
+  arguments.option("--title", options->title, "Its title").type_name("TITLE");
+  options->add_to(arguments);
   return [options](Session& session) -> Result<int> {
     const auto json = options->json();
     if (!json) return tl::unexpected(json.error());
@@ -144,35 +144,35 @@ Action add_library_set(CLI::App& app) {
   };
 }
 
-Action add_library_show(CLI::App& app) {
+Action add_library_show(Arguments& arguments) {
   auto id = std::make_shared<std::string>();
-  app.add_option("ID", *id, "The book")->required();
+  arguments.option("ID", *id, "The book").required();
   return [id](Session& session) {
     return ask_library(session, GetBook{*id},
                        [&](const Book& book) { print_book(session.screen(), book); });
   };
 }
 
-Action add_library_rm(CLI::App& app) {
+Action add_library_rm(Arguments& arguments) {
   auto id = std::make_shared<std::string>();
-  app.add_option("ID", *id, "The book")->required();
+  arguments.option("ID", *id, "The book").required();
   return [id](Session& session) {
     return ask_library(session, DeleteBook{*id},
                        [&](const DeletedBook&) { session.screen().line(*id + " removed"); });
   };
 }
 
-Action add_library_list(CLI::App& app) {
+Action add_library_list(Arguments& arguments) {
   struct Options : ListOptions {
     std::string isbn;
     bool missing = false;
     bool unmatched = false;
   };
   auto options = std::make_shared<Options>();
-  options->add_to(app);
-  app.add_option("--isbn", options->isbn, "With this ISBN")->type_name("ISBN");
-  app.add_flag("--missing", options->missing, "Without a Hardcover id");
-  app.add_flag("--unmatched", options->unmatched, "Looked up, and not found");
+  options->add_to(arguments);
+  arguments.option("--isbn", options->isbn, "With this ISBN").type_name("ISBN");
+  arguments.flag("--missing", options->missing, "Without a Hardcover id");
+  arguments.flag("--unmatched", options->unmatched, "Looked up, and not found");
   return [options](Session& session) -> Result<int> {
     const auto door = open_library(session);
     if (!door) return tl::unexpected(door.error());

@@ -113,8 +113,8 @@ struct FileOptions {
   std::string format;
   std::string report;
 
-  void add_format(CLI::App& app, const char* help) {
-    app.add_option("--format", format, help)->type_name("json|csv");
+  void add_format(Arguments& arguments, const char* help) {
+    arguments.option("--format", format, help).type_name("json|csv");
   }
 };
 
@@ -211,23 +211,24 @@ Result<int> export_books(Session& session, const FileOptions& options) {
 
 }  // namespace
 
-Action add_library_import(CLI::App& app) {
+Action add_library_import(Arguments& arguments) {
   auto options = std::make_shared<FileOptions>();
-  app.add_option("FILE", options->file,
-                 "A JSON array, an object a line, or CSV with the columns title, isbn13, authors "
-                 "(; between), hardcoverId and others of a book; - is standard input. A book that "
-                 "is there already, by its ISBN or else by title and authors, stays as it is")
-      ->required();
-  options->add_format(app, "What it is: csv if it ends so, else json");
-  app.add_option("--report", options->report, "Keep what is rejected, and why, in this file")
-      ->type_name("FILE");
+  arguments
+      .option("FILE", options->file,
+              "A JSON array, an object a line, or CSV with the columns title, isbn13, authors "
+              "(; between), hardcoverId and others of a book; - is standard input. A book that "
+              "is there already, by its ISBN or else by title and authors, stays as it is")
+      .required();
+  options->add_format(arguments, "What it is: csv if it ends so, else json");
+  arguments.option("--report", options->report, "Keep what is rejected, and why, in this file")
+      .type_name("FILE");
   return [options](Session& session) { return import_books(session, *options); };
 }
 
-Action add_library_export(CLI::App& app) {
+Action add_library_export(Arguments& arguments) {
   auto options = std::make_shared<FileOptions>();
-  app.add_option("FILE", options->file, "Where to; - is standard output")->required();
-  options->add_format(app, "As what: csv if it ends so, else json, an object a line");
+  arguments.option("FILE", options->file, "Where to; - is standard output").required();
+  options->add_format(arguments, "As what: csv if it ends so, else json, an object a line");
   return [options](Session& session) { return export_books(session, *options); };
 }
 

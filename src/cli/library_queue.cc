@@ -19,7 +19,7 @@ Result<std::int64_t> minutes_of(std::string_view option, const std::string& text
 
 }  // namespace
 
-Action add_library_status(CLI::App&) {
+Action add_library_status(Arguments&) {
   return [](Session& session) {
     return ask_library(session, GetStatus{}, [&](const LibraryStatus& status) {
       Card card(session.screen());
@@ -35,18 +35,19 @@ Action add_library_status(CLI::App&) {
   };
 }
 
-Action add_library_reset(CLI::App& app) {
+Action add_library_reset(Arguments& arguments) {
   struct Options {
     std::string claim;
     std::string older_than = "30m";
   };
   auto options = std::make_shared<Options>();
-  auto* claim = app.add_option("CLAIM", options->claim, "This one, by its processing id");
-  app.add_option("--older-than", options->older_than,
-                 "All that were claimed so long ago, or longer")
-      ->type_name("AGE")
-      ->capture_default_str()
-      ->excludes(claim);
+  const Argument claim =
+      arguments.option("CLAIM", options->claim, "This one, by its processing id");
+  arguments
+      .option("--older-than", options->older_than, "All that were claimed so long ago, or longer")
+      .type_name("AGE")
+      .shows_default()
+      .excludes(claim);
   return [options](Session& session) -> Result<int> {
     const auto show = [&](const ResetCount& reset) {
       session.screen().line(fmt::format("{} books wait again", reset.reset_count));
@@ -58,7 +59,7 @@ Action add_library_reset(CLI::App& app) {
   };
 }
 
-Action add_library_cleanup(CLI::App&) {
+Action add_library_cleanup(Arguments&) {
   return [](Session& session) {
     return ask_library(session, Cleanup{}, [&](const RemovedCount& removed) {
       session.screen().line(fmt::format("{} books left the queue", removed.removed_count));
@@ -66,11 +67,11 @@ Action add_library_cleanup(CLI::App&) {
   };
 }
 
-Action add_library_requeue(CLI::App& app) {
+Action add_library_requeue(Arguments& arguments) {
   auto age = std::make_shared<std::string>("0");
-  app.add_option("--older-than", *age, "Only those that were looked up so long ago, or longer")
-      ->type_name("AGE")
-      ->capture_default_str();
+  arguments.option("--older-than", *age, "Only those that were looked up so long ago, or longer")
+      .type_name("AGE")
+      .shows_default();
   return [age](Session& session) -> Result<int> {
     const auto minutes = minutes_of("--older-than", *age);
     if (!minutes) return tl::unexpected(minutes.error());

@@ -184,32 +184,35 @@ Result<int> update(Session& session, const Options& options) {
 
 }  // namespace
 
-Action add_library_update(CLI::App& app) {
+Action add_library_update(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("--url", options->url,
-                 "The service (or RETSU_HARDCOVER_URL); its token is RETSU_HARDCOVER_KEY")
-      ->type_name("URL")
-      ->envname("RETSU_HARDCOVER_URL")
-      ->capture_default_str();
-  app.add_option("--at-once", options->at_once, "Books looked up at a time, as the pace allows")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  app.add_option("--batch", options->batch, "Books claimed at a time")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, kBatch))
-      ->capture_default_str();
-  app.add_option("--lease", options->lease,
-                 "If this client dies, the lookups that it had begun are begun anew after so long")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--state", options->state,
-                 "Where clients of this machine remember their claims, to go on with them after "
-                 "they were killed [~/.local/state/retsu]")
-      ->type_name("DIR");
-  app.add_flag("--follow", options->follow, "Wait for more books when all are done");
-  app.add_option("--name", options->name, "Who works, for people who look [host:pid]")
-      ->type_name("NAME");
+  arguments
+      .option("--url", options->url,
+              "The service (or RETSU_HARDCOVER_URL); its token is RETSU_HARDCOVER_KEY")
+      .type_name("URL")
+      .variable("RETSU_HARDCOVER_URL")
+      .shows_default();
+  arguments.option("--at-once", options->at_once, "Books looked up at a time, as the pace allows")
+      .type_name("N")
+      .between(1, 100)
+      .shows_default();
+  arguments.option("--batch", options->batch, "Books claimed at a time")
+      .type_name("N")
+      .between(1, kBatch)
+      .shows_default();
+  arguments
+      .option("--lease", options->lease,
+              "If this client dies, the lookups that it had begun are begun anew after so long")
+      .type_name("DURATION")
+      .shows_default();
+  arguments
+      .option("--state", options->state,
+              "Where clients of this machine remember their claims, to go on with them after "
+              "they were killed [~/.local/state/retsu]")
+      .type_name("DIR");
+  arguments.flag("--follow", options->follow, "Wait for more books when all are done");
+  arguments.option("--name", options->name, "Who works, for people who look [host:pid]")
+      .type_name("NAME");
   return [options](Session& session) { return update(session, *options); };
 }
 

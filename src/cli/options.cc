@@ -15,19 +15,19 @@ Result<std::optional<State>> read_state(std::string text) {
   return text.empty() ? std::nullopt : std::optional(state);
 }
 
-void FilterOptions::add_to(CLI::App& app) {
-  app.add_option("--state", state, "In this state, such as FAILED")->type_name("STATE");
-  app.add_option("--queue", queue, "In this queue")->type_name("QUEUE");
-  app.add_option("--user", user, "Of this user")->type_name("USER");
-  app.add_option("--type", type, "Of this type")->type_name("TYPE");
-  app.add_option("--tag", tag, "With this tag")->type_name("TAG");
-  app.add_option("--unique", unique, "With this unique key")->type_name("KEY");
-  app.add_option("--waits-for", waits_for, "Waiting for this task")->type_name("ID");
-  app.add_option("--q", q, "With this text in payload, error, id or a tag")->type_name("TEXT");
-  app.add_option("--since", since, "Pushed at this time or later, or so long ago at most")
-      ->type_name("TIME|AGE");
-  app.add_option("--until", until, "Pushed before this time, or longer ago than that")
-      ->type_name("TIME|AGE");
+void FilterOptions::add_to(Arguments& arguments) {
+  arguments.option("--state", state, "In this state, such as FAILED").type_name("STATE");
+  arguments.option("--queue", queue, "In this queue").type_name("QUEUE");
+  arguments.option("--user", user, "Of this user").type_name("USER");
+  arguments.option("--type", type, "Of this type").type_name("TYPE");
+  arguments.option("--tag", tag, "With this tag").type_name("TAG");
+  arguments.option("--unique", unique, "With this unique key").type_name("KEY");
+  arguments.option("--waits-for", waits_for, "Waiting for this task").type_name("ID");
+  arguments.option("--q", q, "With this text in payload, error, id or a tag").type_name("TEXT");
+  arguments.option("--since", since, "Pushed at this time or later, or so long ago at most")
+      .type_name("TIME|AGE");
+  arguments.option("--until", until, "Pushed before this time, or longer ago than that")
+      .type_name("TIME|AGE");
 }
 
 bool FilterOptions::given() const {
@@ -59,12 +59,12 @@ Result<Filter> FilterOptions::read() const {
   return filter;
 }
 
-void ListOptions::add_to(CLI::App& app) {
-  auto* most = app.add_option("--limit", limit, "At most so many")
-                   ->type_name("N")
-                   ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
-                   ->capture_default_str();
-  app.add_flag("--all", all, "All that there are")->excludes(most);
+void ListOptions::add_to(Arguments& arguments) {
+  const Argument most = arguments.option("--limit", limit, "At most so many")
+                            .type_name("N")
+                            .between(1, 1'000'000'000)
+                            .shows_default();
+  arguments.flag("--all", all, "All that there are").excludes(most);
 }
 
 }  // namespace retsu::cli

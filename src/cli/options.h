@@ -1,21 +1,15 @@
 // What several commands have in common on their command lines.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "model/task_operations.h"
 
 namespace retsu::cli {
-
-// An option that may be given again and again, with one value each time.
-inline CLI::Option* add_list(CLI::App& app, const std::string& name,
-                             std::vector<std::string>& values, const std::string& help) {
-  return app.add_option(name, values, help)->allow_extra_args(false);
-}
 
 // One of the names of an enum; left as it is if nothing was typed.
 template <class Enum>
@@ -48,7 +42,7 @@ struct FilterOptions {
   std::string since;
   std::string until;
 
-  void add_to(CLI::App& app);
+  void add_to(Arguments& arguments);
   [[nodiscard]] bool given() const;
   [[nodiscard]] Result<Filter> read() const;
 };
@@ -58,7 +52,7 @@ struct ListOptions {
   std::int64_t limit = 100;
   bool all = false;
 
-  void add_to(CLI::App& app);
+  void add_to(Arguments& arguments);
 };
 
 }  // namespace retsu::cli

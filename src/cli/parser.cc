@@ -1,5 +1,7 @@
 #include "cli/parser.h"
 
+#include "cli/arguments.h"
+
 namespace retsu::cli {
 namespace {
 
@@ -36,7 +38,8 @@ Parser::Parser() : app("A task queue for programs that call services", "retsu") 
   app.require_subcommand(0, 1);
   for (const CommandRow& row : cli::commands()) {
     CLI::App* const node = node_of(app, row.name, row.summary);
-    Action action = row.add(*node);
+    Arguments arguments(*node);
+    Action action = row.add(arguments);
     add_globals(*node, globals);
     commands.push_back({&row, node, std::move(action)});
   }

@@ -68,42 +68,46 @@ Result<NewTask> read_task(const Options& options) {
   return task;
 }
 
-void add_options(CLI::App& app, Options& options) {
-  options.task.add_to(app);
+void add_options(Arguments& arguments, Options& options) {
+  options.task.add_to(arguments);
   NewTask& task = options.task.task;
-  auto* file = app.add_option("--file", options.file,
-                              "Push each line of this file, a JSON object; - is standard input. "
-                              "The other options say what a line leaves open")
-                   ->type_name("FILE")
-                   ->excludes("PAYLOAD")
-                   ->excludes("--text");
-  app.add_option("--id", task.id, "Its id; one that exists changes nothing [a new one]")
-      ->type_name("ID")
-      ->excludes(file);
-  add_list(app, "--after", options.after, "Not before this task has finished; may be repeated")
-      ->type_name("ID");
-  app.add_option("--when", options.when, "What --after waits for: finished, or settled: any end")
-      ->type_name("WHEN");
-  app.add_flag("--allow-missing", task.allow_missing, "--after may name tasks still to come");
-  app.add_option("--on-failure", options.on_failure, "If one fails: wait, cancel or run [wait]")
-      ->type_name("WORD");
-  app.add_option("--on-cancel", options.on_cancel, "If one is canceled: drop or cancel [drop]")
-      ->type_name("WORD");
-  auto* delay = app.add_option("--delay", options.delay, "Not before this long from now")
-                    ->type_name("DURATION");
-  app.add_option("--run-at", options.run_at, "Not before this time")
-      ->type_name("TIME")
-      ->excludes(delay);
-  app.add_option("--expires", options.expires, "Not worth running after this")
-      ->type_name("DURATION|TIME");
-  app.add_flag("--partial", options.partial, "Push what can be pushed, of a file")->needs(file);
-  app.add_option("--key", options.key,
-                 "An idempotency key: the same push again is answered as the first time")
-      ->type_name("KEY");
-  app.add_option("--spool", options.spool,
-                 "If the server cannot be reached, or cannot take it now, keep it in this file; "
-                 "retsu spool send sends it")
-      ->type_name("FILE");
+  const Argument file =
+      arguments
+          .option("--file", options.file,
+                  "Push each line of this file, a JSON object; - is standard input. "
+                  "The other options say what a line leaves open")
+          .type_name("FILE")
+          .excludes("PAYLOAD")
+          .excludes("--text");
+  arguments.option("--id", task.id, "Its id; one that exists changes nothing [a new one]")
+      .type_name("ID")
+      .excludes(file);
+  arguments.list("--after", options.after, "Not before this task has finished; may be repeated")
+      .type_name("ID");
+  arguments.option("--when", options.when, "What --after waits for: finished, or settled: any end")
+      .type_name("WHEN");
+  arguments.flag("--allow-missing", task.allow_missing, "--after may name tasks still to come");
+  arguments.option("--on-failure", options.on_failure, "If one fails: wait, cancel or run [wait]")
+      .type_name("WORD");
+  arguments.option("--on-cancel", options.on_cancel, "If one is canceled: drop or cancel [drop]")
+      .type_name("WORD");
+  const Argument delay = arguments.option("--delay", options.delay, "Not before this long from now")
+                             .type_name("DURATION");
+  arguments.option("--run-at", options.run_at, "Not before this time")
+      .type_name("TIME")
+      .excludes(delay);
+  arguments.option("--expires", options.expires, "Not worth running after this")
+      .type_name("DURATION|TIME");
+  arguments.flag("--partial", options.partial, "Push what can be pushed, of a file").needs(file);
+  arguments
+      .option("--key", options.key,
+              "An idempotency key: the same push again is answered as the first time")
+      .type_name("KEY");
+  arguments
+      .option("--spool", options.spool,
+              "If the server cannot be reached, or cannot take it now, keep it in this file; "
+              "retsu spool send sends it")
+      .type_name("FILE");
 }
 
 Result<int> push_file(Session& session, const Options& options, const NewTask& base) {
@@ -168,6 +172,14 @@ Result<int> push_or_spool(Session& session, const Options& options, NewTask task
   return 0;
 }
 
+Result<int> offering_spool(Result<int> result, const Options& options) {
+  if (result || !options.spool.empty() || result.error().code != ErrorCode::kUnavailable) {
+    return result;
+  }
+  result.error().message += "; with --spool FILE it is kept, to be sent later";
+  return result;
+}
+
 }  // namespace
 
 void show_spooled(Screen& screen, const std::string& id) {
@@ -201,15 +213,17 @@ void show_pushed(Screen& screen, const Pushed& pushed) {
   screen.line(screen.json() ? json_of(pushed) : printable(pushed.id));
 }
 
-Action add_push(CLI::App& app) {
+Action add_push(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  add_options(app, *options);
+  add_options(arguments, *options);
   return [options](Session& session) -> Result<int> {
     auto task = read_task(*options);
     if (!task) return tl::unexpected(std::move(task.error()));
-    if (!options->file.empty()) return push_file(session, *options, *task);
-    return options->spool.empty() ? push_one(session, *options, *std::move(task))
-                                  : push_or_spool(session, *options, *std::move(task));
+    if (!options->file.empty())
+      return offering_spool(push_file(session, *options, *task), *options);
+    return options->spool.empty()
+               ? offering_spool(push_one(session, *options, *std::move(task)), *options)
+               : push_or_spool(session, *options, *std::move(task));
   };
 }
 

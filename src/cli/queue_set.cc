@@ -10,9 +10,9 @@ namespace retsu::cli {
 namespace {
 
 template <class Op>
-Action add_for_each_queue(CLI::App& app) {
+Action add_for_each_queue(Arguments& arguments) {
   auto names = std::make_shared<std::vector<std::string>>();
-  app.add_option("QUEUE", *names, "Their names")->required();
+  arguments.option("QUEUE", *names, "Their names").required();
   return [names](Session& session) -> Result<int> {
     for (const std::string& name : *names) {
       Op op;
@@ -32,21 +32,22 @@ Action add_for_each_queue(CLI::App& app) {
 
 }  // namespace
 
-Action add_queue_set(CLI::App& app) {
+Action add_queue_set(Arguments& arguments) {
   struct Options {
     std::string queue;
     std::vector<std::string> settings;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("QUEUE", options->queue, "Its name; it is made if need be")->required();
-  app.add_option("KEY=VALUE", options->settings,
-                 "Settings: concurrency, interval_ms, rate.limit, rate.per_ms, rate.burst, "
-                 "throttle_ms, max_hold_ms, retry.kind, retry.base_ms, retry.factor, retry.max_ms, "
-                 "retry.jitter, retry.max_attempts, breaker.after, lease_ms, timeout_ms, aging_ms, "
-                 "paused, await_keeps_permit, retention.finished_ms, retention.failed_ms, "
-                 "retention.canceled_ms, retention.max_tasks, retention.max_bytes. Times are 5m or "
-                 "milliseconds; null is the default")
-      ->required();
+  arguments.option("QUEUE", options->queue, "Its name; it is made if need be").required();
+  arguments
+      .option("KEY=VALUE", options->settings,
+              "Settings: concurrency, interval_ms, rate.limit, rate.per_ms, rate.burst, "
+              "throttle_ms, max_hold_ms, retry.kind, retry.base_ms, retry.factor, retry.max_ms, "
+              "retry.jitter, retry.max_attempts, breaker.after, lease_ms, timeout_ms, aging_ms, "
+              "paused, await_keeps_permit, retention.finished_ms, retention.failed_ms, "
+              "retention.canceled_ms, retention.max_tasks, retention.max_bytes. Times are 5m or "
+              "milliseconds; null is the default")
+      .required();
   return [options](Session& session) -> Result<int> {
     auto patch = patch_of(options->settings);
     if (!patch) return tl::unexpected(std::move(patch.error()));
@@ -58,7 +59,7 @@ Action add_queue_set(CLI::App& app) {
   };
 }
 
-Action add_pause(CLI::App& app) { return add_for_each_queue<PauseQueue>(app); }
-Action add_resume(CLI::App& app) { return add_for_each_queue<ResumeQueue>(app); }
+Action add_pause(Arguments& arguments) { return add_for_each_queue<PauseQueue>(arguments); }
+Action add_resume(Arguments& arguments) { return add_for_each_queue<ResumeQueue>(arguments); }
 
 }  // namespace retsu::cli

@@ -18,14 +18,14 @@ Cell count_of(const std::map<std::string, std::int64_t>& counts, State state) {
 
 }  // namespace
 
-Action add_queues(CLI::App& app) {
+Action add_queues(Arguments& arguments) {
   struct Options {
     std::vector<std::string> names;
     ListOptions list;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("QUEUE", options->names, "Tell all about these, instead of listing all");
-  options->list.add_to(app);
+  arguments.option("QUEUE", options->names, "Tell all about these, instead of listing all");
+  options->list.add_to(arguments);
   return [options](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     for (const std::string& name : options->names) {

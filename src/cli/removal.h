@@ -14,10 +14,10 @@ namespace retsu::cli {
 // A command that removes what is named, each by an Op of its own. With --json its lines are those
 // of the answer, with the name under `key`.
 template <class Op>
-Action add_removal(CLI::App& app, std::string Op::*name, const char* key, const char* operand,
-                   const char* help) {
+Action add_removal(Arguments& arguments, std::string Op::*name, const char* key,
+                   const char* operand, const char* help) {
   auto names = std::make_shared<std::vector<std::string>>();
-  app.add_option(operand, *names, help)->required();
+  arguments.option(operand, *names, help).required();
   return [names, name, key](Session& session) {
     Screen& screen = session.screen();
     return for_each_name(screen, *names, [&](const std::string& each) -> Result<std::string> {

@@ -3,8 +3,8 @@
 
 namespace retsu::cli {
 
-Action add_remove(CLI::App& app) {
-  return add_removal(app, &RemoveTask::id, "id", "TASK",
+Action add_remove(Arguments& arguments) {
+  return add_removal(arguments, &RemoveTask::id, "id", "TASK",
                      "Ids of tasks that have ended, and whose result no other task needs");
 }
 

@@ -2,8 +2,8 @@
 
 namespace retsu::cli {
 
-Action add_retry(CLI::App& app) {
-  return by_id_or_filter<RetryTask, RetryTasks>(app, "queued again");
+Action add_retry(Arguments& arguments) {
+  return by_id_or_filter<RetryTask, RetryTasks>(arguments, "queued again");
 }
 
 }  // namespace retsu::cli

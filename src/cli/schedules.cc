@@ -71,9 +71,9 @@ Result<ScheduleSpec> read_schedule(const Options& options) {
 
 }  // namespace
 
-Action add_schedules(CLI::App& app) {
+Action add_schedules(Arguments& arguments) {
   auto options = std::make_shared<ListOptions>();
-  options->add_to(app);
+  options->add_to(arguments);
   return [options](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     Table table(screen,
@@ -101,25 +101,29 @@ Action add_schedules(CLI::App& app) {
   };
 }
 
-Action add_schedule_set(CLI::App& app) {
+Action add_schedule_set(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name, "Its name; one that exists is replaced")->required();
-  auto* cron = app.add_option("--cron", options->schedule.cron,
-                              "When: minute, hour, day, month, weekday, or @daily and the like")
-                   ->type_name("EXPR");
-  app.add_option("--every", options->every, "Or so often, from now on")
-      ->type_name("DURATION")
-      ->excludes(cron);
-  app.add_option("--time-zone", options->schedule.time_zone, "For --cron, such as Asia/Tokyo")
-      ->type_name("TZ")
-      ->capture_default_str();
-  app.add_option("--catch-up", options->catch_up,
-                 "After a time in which nothing ran: skip, latest or all of what was due [latest]")
-      ->type_name("WORD");
-  app.add_option("--task", options->json,
-                 "The task as a JSON object; the other options say what it leaves open")
-      ->type_name("JSON");
-  options->task.add_to(app);
+  arguments.option("NAME", options->name, "Its name; one that exists is replaced").required();
+  const Argument cron =
+      arguments
+          .option("--cron", options->schedule.cron,
+                  "When: minute, hour, day, month, weekday, or @daily and the like")
+          .type_name("EXPR");
+  arguments.option("--every", options->every, "Or so often, from now on")
+      .type_name("DURATION")
+      .excludes(cron);
+  arguments.option("--time-zone", options->schedule.time_zone, "For --cron, such as Asia/Tokyo")
+      .type_name("TZ")
+      .shows_default();
+  arguments
+      .option("--catch-up", options->catch_up,
+              "After a time in which nothing ran: skip, latest or all of what was due [latest]")
+      .type_name("WORD");
+  arguments
+      .option("--task", options->json,
+              "The task as a JSON object; the other options say what it leaves open")
+      .type_name("JSON");
+  options->task.add_to(arguments);
   return [options](Session& session) -> Result<int> {
     auto schedule = read_schedule(*options);
     if (!schedule) return tl::unexpected(std::move(schedule.error()));
@@ -132,14 +136,14 @@ Action add_schedule_set(CLI::App& app) {
   };
 }
 
-Action add_schedule_rm(CLI::App& app) {
-  return add_removal(app, &DeleteSchedule::name, "name", "NAME",
+Action add_schedule_rm(Arguments& arguments) {
+  return add_removal(arguments, &DeleteSchedule::name, "name", "NAME",
                      "Their names; the tasks that they made stay");
 }
 
-Action add_schedule_run(CLI::App& app) {
+Action add_schedule_run(Arguments& arguments) {
   auto name = std::make_shared<std::string>();
-  app.add_option("NAME", *name, "Its name; its occurrences stay as they are")->required();
+  arguments.option("NAME", *name, "Its name; its occurrences stay as they are").required();
   return [name](Session& session) -> Result<int> {
     const auto pushed = session.ask(RunSchedule{.name = *name});
     if (!pushed) return tl::unexpected(pushed.error());

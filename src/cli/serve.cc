@@ -189,13 +189,13 @@ Result<int> serve(Session& session, const Options& options) {
 
 }  // namespace
 
-Action add_serve(CLI::App& app) {
+Action add_serve(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   const auto add = [&](const char* name, std::string& value, const char* help, const char* type,
                        const char* variable) {
-    return app.add_option(name, value, std::string(help) + " (or " + variable + ")")
-        ->type_name(type)
-        ->envname(variable);
+    return arguments.option(name, value, std::string(help) + " (or " + variable + ")")
+        .type_name(type)
+        .variable(variable);
   };
   add("--config", options->config, "A file of settings", "FILE", "RETSU_CONFIG");
   add("--listen", options->listen, "Where to listen: 127.0.0.1:7380 unless said", "ADDRESS:PORT",
@@ -209,21 +209,22 @@ Action add_serve(CLI::App& app) {
   add("--tls-key", options->tls_key, "Its private key, as PEM", "FILE", "RETSU_TLS_KEY");
   add("--log", options->log, "The form of log lines on standard error: text unless said",
       "text|json", "RETSU_LOG")
-      ->check(CLI::IsMember({"text", "json"}));
-  app.add_flag("--log-requests", options->log_requests,
-               "A log line for each request (or RETSU_LOG_REQUESTS)")
-      ->envname("RETSU_LOG_REQUESTS");
-  app.add_option("--clock", options->clock, "For tests: manual stops the clock until it is moved")
-      ->type_name("system|manual")
-      ->check(CLI::IsMember({"system", "manual"}))
-      ->envname("RETSU_CLOCK")
-      ->capture_default_str();
+      .one_of({"text", "json"});
+  arguments
+      .flag("--log-requests", options->log_requests,
+            "A log line for each request (or RETSU_LOG_REQUESTS)")
+      .variable("RETSU_LOG_REQUESTS");
+  arguments.option("--clock", options->clock, "For tests: manual stops the clock until it is moved")
+      .type_name("system|manual")
+      .one_of({"system", "manual"})
+      .variable("RETSU_CLOCK")
+      .shows_default();
   return [options](Session& session) { return serve(session, *options); };
 }
 
-Action add_config_check(CLI::App& app) {
+Action add_config_check(Arguments& arguments) {
   auto file = std::make_shared<std::string>();
-  app.add_option("FILE", *file, "The file, such as retsu.toml")->required();
+  arguments.option("FILE", *file, "The file, such as retsu.toml").required();
   return [file](Session& session) -> Result<int> {
     const auto config = server::read_config(*file);
     if (!config) return tl::unexpected(config.error());

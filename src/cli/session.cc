@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "broker/embedded/embedded_broker.h"
 #include "broker/embedded/store_files.h"
 #include "broker/remote/remote_broker.h"
@@ -65,6 +67,11 @@ Result<Broker*> Session::broker(Missing missing) {
 
 Result<std::unique_ptr<Broker>> Session::open_directory(const std::string& directory,
                                                         Missing missing) {
+  std::error_code ignored;
+  if (std::filesystem::exists(directory, ignored) &&
+      !std::filesystem::is_directory(directory, ignored)) {
+    return refuse(ErrorCode::kInvalid, fmt::format("{} is not a directory", directory));
+  }
   if (missing == Missing::kRefuse && !embedded::has_store(directory)) {
     return refuse(ErrorCode::kUnavailable,
                   fmt::format("there is no store in {}; retsu push makes one", directory));

@@ -107,27 +107,29 @@ Result<Settle> read_settle(Session& session, const Options& options) {
 
 }  // namespace
 
-Action add_settle(CLI::App& app) {
+Action add_settle(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("CLAIM", options->claim, "The claim's id")->required();
-  auto* ids = app.add_option("TASK", options->ids, "Tasks of it; or --all, or --file");
-  auto* all = app.add_flag("--all", options->all, "All that it holds")->excludes(ids);
-  auto* file = app.add_option("--file", options->file,
-                              "A JSON array of results, each {\"id\",\"outcome\",…}; - is standard "
-                              "input")
-                   ->type_name("FILE")
-                   ->excludes(ids)
-                   ->excludes(all);
-  CLI::Option* const others[] = {
-      app.add_option("--outcome", options->outcome, "finish, fail, throttle or release")
-          ->type_name("OUTCOME"),
-      app.add_option("--result", options->result, "What it gave, as JSON")->type_name("JSON"),
-      app.add_option("--error", options->error, "What went wrong")->type_name("TEXT"),
-      app.add_flag("--no-retry", options->no_retry, "Do not try again"),
-      app.add_option("--retry-after", options->retry_after,
-                     "Not before this; of a throttle, for all")
-          ->type_name("DURATION")};
-  for (CLI::Option* other : others) other->excludes(file);
+  arguments.option("CLAIM", options->claim, "The claim's id").required();
+  const Argument ids = arguments.option("TASK", options->ids, "Tasks of it; or --all, or --file");
+  const Argument all = arguments.flag("--all", options->all, "All that it holds").excludes(ids);
+  const Argument file =
+      arguments
+          .option("--file", options->file,
+                  "A JSON array of results, each {\"id\",\"outcome\",…}; - is standard "
+                  "input")
+          .type_name("FILE")
+          .excludes(ids)
+          .excludes(all);
+  Argument others[] = {
+      arguments.option("--outcome", options->outcome, "finish, fail, throttle or release")
+          .type_name("OUTCOME"),
+      arguments.option("--result", options->result, "What it gave, as JSON").type_name("JSON"),
+      arguments.option("--error", options->error, "What went wrong").type_name("TEXT"),
+      arguments.flag("--no-retry", options->no_retry, "Do not try again"),
+      arguments
+          .option("--retry-after", options->retry_after, "Not before this; of a throttle, for all")
+          .type_name("DURATION")};
+  for (Argument& other : others) other.excludes(file);
   return [options](Session& session) -> Result<int> {
     if (options->ids.empty() && !options->all && options->file.empty()) {
       return refuse(ErrorCode::kInvalid, "which tasks? Name them, or say --all, or --file FILE");

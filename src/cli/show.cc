@@ -91,15 +91,15 @@ Result<Task> wait_for(Session& session, const std::string& id, Millis patience) 
 
 }  // namespace
 
-Action add_show(CLI::App& app) {
+Action add_show(Arguments& arguments) {
   struct Options {
     std::string id;
     std::string wait;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("TASK", options->id, "Its id")->required();
-  app.add_option("--wait", options->wait, "Wait until it has ended, but no longer than this")
-      ->type_name("DURATION");
+  arguments.option("TASK", options->id, "Its id").required();
+  arguments.option("--wait", options->wait, "Wait until it has ended, but no longer than this")
+      .type_name("DURATION");
   return [options](Session& session) -> Result<int> {
     Millis patience{0};
     if (!options->wait.empty()) {

@@ -98,23 +98,23 @@ Result<int> simulate(Session& session, const Options& options) {
 
 }  // namespace
 
-Action add_simulate(CLI::App& app) {
+Action add_simulate(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   for (const SimulatorRow& row : kSimulators) {
-    app.add_option(row.option, (*options).*row.port, row.help)->type_name("PORT");
+    arguments.option(row.option, (*options).*row.port, row.help).type_name("PORT");
   }
-  app.add_option("--token", options->token, "The only token that is right; any unless said")
-      ->type_name("TOKEN");
-  app.add_option("--speed", options->speed, "How many times faster the limits are")
-      ->type_name("N")
-      ->check(CLI::Range(1, simulators::HardcoverSettings::kMostSpeed))
-      ->capture_default_str();
-  app.add_flag("--no-daily-limit", options->no_daily_limit,
-               "Only the limit of a minute, not that of a day");
-  app.add_option("--latency", options->latency, "How long every answer takes, such as 50ms")
-      ->type_name("DURATION");
-  app.add_option("--log", options->log, "Append each call to this file, a JSON object a line")
-      ->type_name("FILE");
+  arguments.option("--token", options->token, "The only token that is right; any unless said")
+      .type_name("TOKEN");
+  arguments.option("--speed", options->speed, "How many times faster the limits are")
+      .type_name("N")
+      .between(1, simulators::HardcoverSettings::kMostSpeed)
+      .shows_default();
+  arguments.flag("--no-daily-limit", options->no_daily_limit,
+                 "Only the limit of a minute, not that of a day");
+  arguments.option("--latency", options->latency, "How long every answer takes, such as 50ms")
+      .type_name("DURATION");
+  arguments.option("--log", options->log, "Append each call to this file, a JSON object a line")
+      .type_name("FILE");
   return [options](Session& session) { return simulate(session, *options); };
 }
 

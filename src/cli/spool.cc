@@ -118,8 +118,8 @@ Result<int> add_entry(Session& session, const AddOptions& options) {
 
 }  // namespace
 
-void SpoolOption::add_to(CLI::App& app) {
-  app.add_option("--file", file, "The spool, one task a line [RETSU_SPOOL]")->type_name("FILE");
+void SpoolOption::add_to(Arguments& arguments) {
+  arguments.option("--file", file, "The spool, one task a line [RETSU_SPOOL]").type_name("FILE");
 }
 
 Result<spool::Spool> SpoolOption::open(Session::Missing missing) const {
@@ -158,29 +158,32 @@ void note_damage(Screen& screen, const spool::Contents& contents) {
   if (more > 0) screen.note(fmt::format("{} more lines are damaged", more));
 }
 
-Action add_spool_add(CLI::App& app) {
+Action add_spool_add(Arguments& arguments) {
   auto options = std::make_shared<AddOptions>();
-  options->spool.add_to(app);
-  app.add_option("--type", options->type,
-                 "What it is: upload, download, sync, or a type of task of your own")
-      ->type_name("TYPE");
-  app.add_option("--priority", options->urgency, "high, normal or low [normal]")->type_name("WORD");
-  app.add_option("--id", options->id,
-                 "Its id, and its idempotency key when it is sent; one that is there already "
-                 "changes nothing [a new one]")
-      ->type_name("ID");
-  app.add_flag("--text", options->text, "PAYLOAD is a text, not JSON");
-  app.add_flag("--task", options->task, "PAYLOAD is a task, as POST /v1/tasks takes it")
-      ->excludes("--type")
-      ->excludes("--priority")
-      ->excludes("--text");
-  app.add_option("PAYLOAD", options->payload, "JSON; - is standard input")->required();
+  options->spool.add_to(arguments);
+  arguments
+      .option("--type", options->type,
+              "What it is: upload, download, sync, or a type of task of your own")
+      .type_name("TYPE");
+  arguments.option("--priority", options->urgency, "high, normal or low [normal]")
+      .type_name("WORD");
+  arguments
+      .option("--id", options->id,
+              "Its id, and its idempotency key when it is sent; one that is there already "
+              "changes nothing [a new one]")
+      .type_name("ID");
+  arguments.flag("--text", options->text, "PAYLOAD is a text, not JSON");
+  arguments.flag("--task", options->task, "PAYLOAD is a task, as POST /v1/tasks takes it")
+      .excludes("--type")
+      .excludes("--priority")
+      .excludes("--text");
+  arguments.option("PAYLOAD", options->payload, "JSON; - is standard input").required();
   return [options](Session& session) { return add_entry(session, *options); };
 }
 
-Action add_spool_list(CLI::App& app) {
+Action add_spool_list(Arguments& arguments) {
   auto options = std::make_shared<SpoolOption>();
-  options->add_to(app);
+  options->add_to(arguments);
   return [options](Session& session) -> Result<int> {
     const auto spool = options->open();
     if (!spool) return tl::unexpected(spool.error());
@@ -212,9 +215,9 @@ Action add_spool_list(CLI::App& app) {
   };
 }
 
-Action add_spool_peek(CLI::App& app) {
+Action add_spool_peek(Arguments& arguments) {
   auto options = std::make_shared<SpoolOption>();
-  options->add_to(app);
+  options->add_to(arguments);
   return [options](Session& session) -> Result<int> {
     const auto spool = options->open();
     if (!spool) return tl::unexpected(spool.error());
@@ -226,9 +229,9 @@ Action add_spool_peek(CLI::App& app) {
   };
 }
 
-Action add_spool_take(CLI::App& app) {
+Action add_spool_take(Arguments& arguments) {
   auto options = std::make_shared<SpoolOption>();
-  options->add_to(app);
+  options->add_to(arguments);
   return [options](Session& session) -> Result<int> {
     auto spool = options->open();
     if (!spool) return tl::unexpected(std::move(spool.error()));
@@ -241,14 +244,14 @@ Action add_spool_take(CLI::App& app) {
   };
 }
 
-Action add_spool_done(CLI::App& app) {
+Action add_spool_done(Arguments& arguments) {
   struct Options {
     SpoolOption spool;
     std::string id;
   };
   auto options = std::make_shared<Options>();
-  options->spool.add_to(app);
-  app.add_option("ID", options->id, "The entry")->required();
+  options->spool.add_to(arguments);
+  arguments.option("ID", options->id, "The entry").required();
   return [options](Session&) -> Result<int> {
     auto spool = options->spool.open();
     if (!spool) return tl::unexpected(std::move(spool.error()));
@@ -257,16 +260,16 @@ Action add_spool_done(CLI::App& app) {
   };
 }
 
-Action add_spool_fail(CLI::App& app) {
+Action add_spool_fail(Arguments& arguments) {
   struct Options {
     SpoolOption spool;
     std::string id;
     std::string error;
   };
   auto options = std::make_shared<Options>();
-  options->spool.add_to(app);
-  app.add_option("ID", options->id, "The entry")->required();
-  app.add_option("ERROR", options->error, "What went wrong")->required();
+  options->spool.add_to(arguments);
+  arguments.option("ID", options->id, "The entry").required();
+  arguments.option("ERROR", options->error, "What went wrong").required();
   return [options](Session& session) -> Result<int> {
     auto spool = options->spool.open();
     if (!spool) return tl::unexpected(std::move(spool.error()));

@@ -1,9 +1,9 @@
 // What the commands of the spool have in common.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/arguments.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "spool/spool.h"
@@ -13,7 +13,7 @@ namespace retsu::cli {
 struct SpoolOption {
   std::string file;
 
-  void add_to(CLI::App& app);
+  void add_to(Arguments& arguments);
   // Refused: none is named, or with kRefuse, it is not there.
   [[nodiscard]] Result<spool::Spool> open(
       Session::Missing missing = Session::Missing::kRefuse) const;

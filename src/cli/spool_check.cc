@@ -67,15 +67,15 @@ Result<int> check(Session& session, const SpoolOption& option, bool fix) {
 
 }  // namespace
 
-Action add_spool_check(CLI::App& app) {
+Action add_spool_check(Arguments& arguments) {
   struct Options {
     SpoolOption spool;
     bool fix = false;
   };
   auto options = std::make_shared<Options>();
-  options->spool.add_to(app);
-  app.add_flag("--fix", options->fix,
-               "Set damaged lines aside, and move what is over the limits to the dead letters");
+  options->spool.add_to(arguments);
+  arguments.flag("--fix", options->fix,
+                 "Set damaged lines aside, and move what is over the limits to the dead letters");
   return [options](Session& session) { return check(session, options->spool, options->fix); };
 }
 

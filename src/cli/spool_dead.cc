@@ -75,14 +75,14 @@ Result<int> dead(Session& session, const DeadOptions& options) {
 
 }  // namespace
 
-Action add_spool_dead(CLI::App& app) {
+Action add_spool_dead(Arguments& arguments) {
   auto options = std::make_shared<DeadOptions>();
-  options->spool.add_to(app);
-  app.add_option("ID", options->ids, "Only these");
-  auto* redrive =
-      app.add_flag("--redrive", options->redrive, "Put them back, to be sent as if they were new");
-  app.add_flag("--purge", options->purge, "Remove them for good")->excludes(redrive);
-  app.add_flag("--all", options->all, "All of them, with --redrive or --purge");
+  options->spool.add_to(arguments);
+  arguments.option("ID", options->ids, "Only these");
+  const Argument redrive = arguments.flag("--redrive", options->redrive,
+                                          "Put them back, to be sent as if they were new");
+  arguments.flag("--purge", options->purge, "Remove them for good").excludes(redrive);
+  arguments.flag("--all", options->all, "All of them, with --redrive or --purge");
   return [options](Session& session) { return dead(session, *options); };
 }
 

@@ -185,18 +185,19 @@ Result<int> send(Session& session, const Options& options) {
 
 }  // namespace
 
-Action add_spool_send(CLI::App& app) {
+Action add_spool_send(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  options->spool.add_to(app);
-  app.add_flag("--watch", options->watch,
-               "Go on: send what is added, and wait for the server when it cannot be reached");
-  app.add_option("--every", options->every,
-                 "With --watch, ask so often whether the server answers, a quarter more or less")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--timeout", options->timeout, "For the answer to one entry")
-      ->type_name("DURATION")
-      ->capture_default_str();
+  options->spool.add_to(arguments);
+  arguments.flag("--watch", options->watch,
+                 "Go on: send what is added, and wait for the server when it cannot be reached");
+  arguments
+      .option("--every", options->every,
+              "With --watch, ask so often whether the server answers, a quarter more or less")
+      .type_name("DURATION")
+      .shows_default();
+  arguments.option("--timeout", options->timeout, "For the answer to one entry")
+      .type_name("DURATION")
+      .shows_default();
   return [options](Session& session) { return send(session, *options); };
 }
 

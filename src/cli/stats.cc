@@ -8,7 +8,7 @@
 
 namespace retsu::cli {
 
-Action add_stats(CLI::App&) {
+Action add_stats(Arguments&) {
   return [](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     const auto stats = session.ask(Stats{});

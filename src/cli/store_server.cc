@@ -4,11 +4,12 @@
 #include <fstream>
 
 #include "base/atomic_file.h"
+#include "broker/embedded/store_files.h"
 
 namespace retsu::cli {
 namespace {
 
-std::string note_file(const std::string& directory) { return directory + "/server"; }
+std::string note_file(const std::string& directory) { return directory + embedded::kServerFile; }
 
 }  // namespace
 

@@ -20,7 +20,8 @@ class ServerNote {
   const std::string path_;
 };
 
-// The server that said so last. It may be gone.
+// The server that has the store open, if one has: whoever opens it takes away what an earlier one
+// has left.
 std::optional<std::string> server_of(const std::string& directory);
 
 }  // namespace retsu::cli

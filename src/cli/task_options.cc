@@ -27,30 +27,28 @@ Result<Priority> read_priority(const std::string& text) {
 }
 
 // A number that may be absent: CLI11 leaves it alone unless it is given.
-void add_number(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
+void add_number(Arguments& arguments, const std::string& name, std::optional<std::int64_t>& value,
                 const std::string& help) {
-  app.add_option(name, value, help)->type_name("N");
+  arguments.option(name, value, help).type_name("N");
 }
 
 }  // namespace
 
-void TaskOptions::add_to(CLI::App& app) {
-  app.add_option("PAYLOAD", payload, "JSON, or with --text any text; - is standard input [null]");
-  app.add_option("--queue", task.queue, "Into this queue")
-      ->type_name("QUEUE")
-      ->capture_default_str();
-  app.add_option("--user", task.user, "For this user")->type_name("USER")->capture_default_str();
-  app.add_option("--type", task.type, "Which handler runs it")->type_name("TYPE");
-  app.add_option("--priority", priority, "1 to 6, or a word such as high [3]")->type_name("P");
-  app.add_option("--unique", task.unique_key, "At most one task with this key")->type_name("KEY");
-  app.add_flag("--front", front, "Ahead of what waits in its user's line");
-  add_list(app, "--tag", task.tags, "A word to find it by; may be repeated")->type_name("TAG");
-  app.add_option("--timeout", timeout, "For one attempt, 0: none [the queue's]")
-      ->type_name("DURATION");
-  add_number(app, "--max-attempts", task.max_attempts, "How often it is tried [the queue's]");
-  app.add_option("--trace", task.trace, "A traceparent, passed on to the worker")
-      ->type_name("TEXT");
-  app.add_flag("--text", text, "PAYLOAD is a text, not JSON");
+void TaskOptions::add_to(Arguments& arguments) {
+  arguments.option("PAYLOAD", payload, "JSON, or with --text any text; - is standard input [null]");
+  arguments.option("--queue", task.queue, "Into this queue").type_name("QUEUE").shows_default();
+  arguments.option("--user", task.user, "For this user").type_name("USER").shows_default();
+  arguments.option("--type", task.type, "Which handler runs it").type_name("TYPE");
+  arguments.option("--priority", priority, "1 to 6, or a word such as high [3]").type_name("P");
+  arguments.option("--unique", task.unique_key, "At most one task with this key").type_name("KEY");
+  arguments.flag("--front", front, "Ahead of what waits in its user's line");
+  arguments.list("--tag", task.tags, "A word to find it by; may be repeated").type_name("TAG");
+  arguments.option("--timeout", timeout, "For one attempt, 0: none [the queue's]")
+      .type_name("DURATION");
+  add_number(arguments, "--max-attempts", task.max_attempts, "How often it is tried [the queue's]");
+  arguments.option("--trace", task.trace, "A traceparent, passed on to the worker")
+      .type_name("TEXT");
+  arguments.flag("--text", text, "PAYLOAD is a text, not JSON");
 }
 
 Result<NewTask> TaskOptions::read() const {

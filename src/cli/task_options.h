@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
+#include "cli/arguments.h"
 #include "model/task_operations.h"
 
 namespace retsu::cli {
@@ -17,7 +17,7 @@ struct TaskOptions {
   bool text = false;
   std::optional<std::string> payload;
 
-  void add_to(CLI::App& app);
+  void add_to(Arguments& arguments);
   // Reads standard input, if that is named.
   [[nodiscard]] Result<NewTask> read() const;
 };

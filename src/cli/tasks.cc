@@ -7,14 +7,14 @@
 
 namespace retsu::cli {
 
-Action add_tasks(CLI::App& app) {
+Action add_tasks(Arguments& arguments) {
   struct Options {
     FilterOptions filter;
     ListOptions list;
   };
   auto options = std::make_shared<Options>();
-  options->filter.add_to(app);
-  options->list.add_to(app);
+  options->filter.add_to(arguments);
+  options->list.add_to(arguments);
   return [options](Session& session) -> Result<int> {
     const auto filter = options->filter.read();
     if (!filter) return tl::unexpected(filter.error());

@@ -74,20 +74,20 @@ std::string names(const std::vector<Scope>& scopes) {
 
 }  // namespace
 
-Action add_token_create(CLI::App& app) {
+Action add_token_create(Arguments& arguments) {
   struct Options {
     std::vector<std::string> scopes;
     NewToken token;
   };
   auto options = std::make_shared<Options>();
-  add_list(app, "--scope", options->scopes,
-           "push, work, read or admin (which has all); again for more")
-      ->type_name("SCOPE")
-      ->required();
-  add_list(app, "--queue", options->token.queues, "Only this queue; again for more")
-      ->type_name("QUEUE");
-  app.add_option("--user", options->token.user, "Only this user's tasks")->type_name("USER");
-  app.add_option("--name", options->token.name, "What it is for")->type_name("TEXT");
+  arguments
+      .list("--scope", options->scopes, "push, work, read or admin (which has all); again for more")
+      .type_name("SCOPE")
+      .required();
+  arguments.list("--queue", options->token.queues, "Only this queue; again for more")
+      .type_name("QUEUE");
+  arguments.option("--user", options->token.user, "Only this user's tasks").type_name("USER");
+  arguments.option("--name", options->token.name, "What it is for").type_name("TEXT");
   return [options](Session& session) -> Result<int> {
     NewToken token = options->token;
     for (const std::string& name : options->scopes) {
@@ -112,7 +112,7 @@ Action add_token_create(CLI::App& app) {
   };
 }
 
-Action add_token_list(CLI::App&) {
+Action add_token_list(Arguments&) {
   return [](Session& session) -> Result<int> {
     const auto list = ask<TokenList>(session, "GET", "/v1/tokens", "", [](Tokens& tokens) {
       return Result<TokenList>(TokenList{tokens.list()});
@@ -134,9 +134,9 @@ Action add_token_list(CLI::App&) {
   };
 }
 
-Action add_token_revoke(CLI::App& app) {
+Action add_token_revoke(Arguments& arguments) {
   auto id = std::make_shared<std::string>();
-  app.add_option("ID", *id, "As retsu token list shows it")->required();
+  arguments.option("ID", *id, "As retsu token list shows it").required();
   return [id](Session& session) -> Result<int> {
     const auto revoked =
         ask<TokenInfo>(session, "DELETE", "/v1/tokens/" + percent_encoded(*id), "",

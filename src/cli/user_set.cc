@@ -25,19 +25,21 @@ void show_settings(Screen& screen, const PutUserReply& user) {
 
 }  // namespace
 
-Action add_user_set(CLI::App& app) {
+Action add_user_set(Arguments& arguments) {
   struct Options {
     PutUser user;
     std::vector<std::string> settings;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("USER", options->user.user, "The user")->required();
-  app.add_option("KEY=VALUE", options->settings,
-                 "Settings: weight, max_running, max_waiting, max_waiting_bytes. One that is not "
-                 "named, or is null, is not set any more")
-      ->required();
-  app.add_option("--queue", options->user.queue, "In this queue, before what is set for all [all]")
-      ->type_name("QUEUE");
+  arguments.option("USER", options->user.user, "The user").required();
+  arguments
+      .option("KEY=VALUE", options->settings,
+              "Settings: weight, max_running, max_waiting, max_waiting_bytes. One that is not "
+              "named, or is null, is not set any more")
+      .required();
+  arguments
+      .option("--queue", options->user.queue, "In this queue, before what is set for all [all]")
+      .type_name("QUEUE");
   return [options](Session& session) -> Result<int> {
     const auto patch = patch_of(options->settings);
     if (!patch) return tl::unexpected(patch.error());

@@ -26,14 +26,14 @@ std::string caps_of(const UserInfo& user) {
 
 }  // namespace
 
-Action add_users(CLI::App& app) {
+Action add_users(Arguments& arguments) {
   struct Options {
     std::string queue;
     ListOptions list;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("--queue", options->queue, "In this queue only")->type_name("QUEUE");
-  options->list.add_to(app);
+  arguments.option("--queue", options->queue, "In this queue only").type_name("QUEUE");
+  options->list.add_to(arguments);
   return [options](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     Table table(screen, {"USER", "QUEUE", ">WEIGHT", ">WAITING", ">QUEUED", ">RUNNING", ">STARTED",

@@ -12,7 +12,7 @@
 
 namespace retsu::cli {
 
-Action add_verify(CLI::App&) {
+Action add_verify(Arguments&) {
   return [](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     const auto directory = session.directory();

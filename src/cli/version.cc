@@ -11,7 +11,7 @@
 
 namespace retsu::cli {
 
-Action add_version(CLI::App&) {
+Action add_version(Arguments&) {
   return [](Session& session) -> Result<int> {
     if (!session.screen().json()) {
       session.screen().line(fmt::format("retsu {} (stores of version {}, SQLite {})", kVersion,

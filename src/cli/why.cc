@@ -9,9 +9,9 @@
 
 namespace retsu::cli {
 
-Action add_why(CLI::App& app) {
+Action add_why(Arguments& arguments) {
   auto id = std::make_shared<std::string>();
-  app.add_option("TASK", *id, "Its id")->required();
+  arguments.option("TASK", *id, "Its id").required();
   return [id](Session& session) -> Result<int> {
     Screen& screen = session.screen();
     const auto why = session.ask(Why{.id = *id});

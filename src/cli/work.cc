@@ -184,7 +184,7 @@ Result<int> work(Session& session, const Options& options) {
   std::signal(SIGCHLD, SIG_DFL);  // or nobody could tell how a command ended
   raise_file_limit();
   const sigset_t signals = hold_signals();
-  const auto broker = session.broker(Session::Missing::kMake);
+  const auto broker = session.broker();
   if (!broker) return tl::unexpected(broker.error());
 
   Report report(session.screen(), options.quiet);
@@ -210,40 +210,43 @@ Result<int> work(Session& session, const Options& options) {
 
 }  // namespace
 
-Action add_work(CLI::App& app) {
+Action add_work(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  add_list(app, "--queue", options->queues, "From these queues [default]")->type_name("QUEUE");
-  add_list(app, "--users,--user", options->users, "Of these users only")
-      ->type_name("USER")
-      ->delimiter(',');
-  add_list(app, "--steal", options->steal, "And of these, when none of those has a task")
-      ->type_name("USER")
-      ->delimiter(',');
-  app.add_option("--concurrency", options->concurrency, "So many at once")
-      ->type_name("N")
-      ->check(CLI::Range(1, worker::kMostAtOnce))
-      ->capture_default_str();
-  app.add_flag("--http", options->http,
-               "Each task is a request: {\"method\",\"url\",\"headers\",\"body\"}");
-  app.add_flag("--until-empty", options->until_empty, "End when nothing is left to claim");
-  app.add_option("--lease", options->lease,
-                 "If this worker dies, its tasks come back after so long")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--grace", options->grace,
-                 "What a command that must stop has between SIGTERM and SIGKILL")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--patience", options->patience,
-                 "When told to stop, let tasks run on for so long, then give them back")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--name", options->name, "Who works, for people who look [host:pid]")
-      ->type_name("NAME");
-  app.add_flag("--quiet", options->quiet, "Print nothing of each run");
-  app.add_option("COMMAND", options->command,
-                 "Run for each task, after --: payload on stdin, result on stdout. Exit 0 finishes "
-                 "it, 65 fails it for good, 69 throttles its queue, others are tried again");
+  arguments.list("--queue", options->queues, "From these queues [default]").type_name("QUEUE");
+  arguments.list("--users,--user", options->users, "Of these users only")
+      .type_name("USER")
+      .split_at(',');
+  arguments.list("--steal", options->steal, "And of these, when none of those has a task")
+      .type_name("USER")
+      .split_at(',');
+  arguments.option("--concurrency", options->concurrency, "So many at once")
+      .type_name("N")
+      .between(1, worker::kMostAtOnce)
+      .shows_default();
+  arguments.flag("--http", options->http,
+                 "Each task is a request: {\"method\",\"url\",\"headers\",\"body\"}");
+  arguments.flag("--until-empty", options->until_empty, "End when nothing is left to claim");
+  arguments
+      .option("--lease", options->lease, "If this worker dies, its tasks come back after so long")
+      .type_name("DURATION")
+      .shows_default();
+  arguments
+      .option("--grace", options->grace,
+              "What a command that must stop has between SIGTERM and SIGKILL")
+      .type_name("DURATION")
+      .shows_default();
+  arguments
+      .option("--patience", options->patience,
+              "When told to stop, let tasks run on for so long, then give them back")
+      .type_name("DURATION")
+      .shows_default();
+  arguments.option("--name", options->name, "Who works, for people who look [host:pid]")
+      .type_name("NAME");
+  arguments.flag("--quiet", options->quiet, "Print nothing of each run");
+  arguments.option(
+      "COMMAND", options->command,
+      "Run for each task, after --: payload on stdin, result on stdout. Exit 0 finishes "
+      "it, 65 fails it for good, 69 throttles its queue, others are tried again");
   return [options](Session& session) { return work(session, *options); };
 }
 

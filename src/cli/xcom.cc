@@ -9,9 +9,9 @@
 
 namespace retsu::cli {
 
-Action add_xcom_get(CLI::App& app) {
+Action add_xcom_get(Arguments& arguments) {
   auto key = std::make_shared<std::string>();
-  app.add_option("KEY", *key, "Its key")->required();
+  arguments.option("KEY", *key, "Its key").required();
   return [key](Session& session) -> Result<int> {
     const auto value = session.ask(GetXcom{.key = *key});
     if (!value) return tl::unexpected(value.error());
@@ -25,7 +25,7 @@ Action add_xcom_get(CLI::App& app) {
   };
 }
 
-Action add_xcom_set(CLI::App& app) {
+Action add_xcom_set(Arguments& arguments) {
   struct Options {
     std::string key;
     std::string value;
@@ -33,13 +33,13 @@ Action add_xcom_set(CLI::App& app) {
     bool text = false;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("KEY", options->key, "Its key; a value that it has is replaced")->required();
-  app.add_option("VALUE", options->value, "JSON, or with --text any text; - is standard input")
-      ->required();
-  app.add_option("--ttl", options->ttl, "For how long it is kept")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_flag("--text", options->text, "VALUE is a text, not JSON");
+  arguments.option("KEY", options->key, "Its key; a value that it has is replaced").required();
+  arguments.option("VALUE", options->value, "JSON, or with --text any text; - is standard input")
+      .required();
+  arguments.option("--ttl", options->ttl, "For how long it is kept")
+      .type_name("DURATION")
+      .shows_default();
+  arguments.flag("--text", options->text, "VALUE is a text, not JSON");
   return [options](Session& session) -> Result<int> {
     const auto ttl = read_duration("--ttl", options->ttl);
     if (!ttl) return tl::unexpected(ttl.error());
@@ -57,8 +57,8 @@ Action add_xcom_set(CLI::App& app) {
   };
 }
 
-Action add_xcom_rm(CLI::App& app) {
-  return add_removal(app, &DeleteXcom::key, "key", "KEY", "Their keys");
+Action add_xcom_rm(Arguments& arguments) {
+  return add_removal(arguments, &DeleteXcom::key, "key", "KEY", "Their keys");
 }
 
 }  // namespace retsu::cli

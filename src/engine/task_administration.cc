@@ -26,7 +26,7 @@ Result<BulkReply> each(Tables& tables, const Bulk& command, Can can, Act act) {
   BulkReply reply{std::ssize(found), 0};
   if (command.expect && *command.expect != reply.matched) {
     return refuse(ErrorCode::kConflict,
-                  fmt::format("{} tasks match, {} were expected: look again with dry_run",
+                  fmt::format("{} tasks match, {} were expected: look again with a dry run",
                               reply.matched, *command.expect),
                   fmt::format(R"({{"matched":{}}})", reply.matched));
   }

@@ -120,6 +120,40 @@ TEST_F(HelpTest, ExitCodesAreThoseOfTheTable) {
   EXPECT_EQ(retsu({"tasks", "--at", "store"}).status, 0);
 }
 
+TEST_F(HelpTest, ABadArgumentIsNamedWithWhatIsWrong) {
+  write("file", "");
+  const std::pair<std::vector<std::string>, std::string> rows[] = {
+      {{"tasks", "--limit", "abc"}, "--limit: abc is not a whole number; see retsu tasks --help"},
+      {{"tasks", "--limit", "0"}, "--limit: 0 is not between 1 and 1000000000"},
+      {{"claim", "--max", "1.5"}, "--max: 1.5 is not a whole number"},
+      {{"claim", "--max", "99999999999999999999"}, "--max: 99999999999999999999 is not between"},
+      {{"bench", "--batch", "10", "--batch", "x"}, "--batch: x is not a whole number"},
+      {{"tasks", "--at", path("file")}, "file is not a directory"},
+      {{"push", "--at", path("file"), "1"}, "file is not a directory"}};
+  for (const auto& [arguments, message] : rows) {
+    const Ran ran = retsu(arguments);
+    EXPECT_EQ(ran.status, 2) << message;
+    EXPECT_THAT(ran.err, HasSubstr(message));
+  }
+}
+
+TEST_F(HelpTest, AStoreThatIsNotThereIsMadeByAPushAndByNobodyWhoLooksForWork) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"claim"}, {"work", "--until-empty", "--", "true"}, {"tasks"}}) {
+    const Ran ran = retsu(arguments);
+    EXPECT_EQ(ran.status, 5) << arguments[0];
+    EXPECT_THAT(ran.err, HasSubstr("there is no store in"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("store")));
+  EXPECT_EQ(retsu({"push", "1"}).status, 0);
+}
+
+TEST_F(HelpTest, WhoCannotReachAServerIsOfferedASpool) {
+  const Ran ran = retsu({"push", "--at", "http://127.0.0.1:1", "1"});
+  EXPECT_EQ(ran.status, 5);
+  EXPECT_THAT(ran.err, HasSubstr("--spool FILE"));
+}
+
 TEST_F(HelpTest, TheProgramMeasuresItself) {
   const std::string line = done(
       {"bench", "--tasks", "200", "--batch", "20", "--clients", "2", "--users", "3", "--json"});

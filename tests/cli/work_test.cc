@@ -164,6 +164,7 @@ TEST_F(WorkTest, ASignalLetsWhatRunsFinishAndASecondOneGivesItBack) {
 }
 
 TEST_F(WorkTest, AWorkerThatCannotWorkSaysWhy) {
+  done({"push"});
   const std::vector<std::vector<std::string>> kinds = {{"work"},
                                                        {"work", "--http", "--", "true"},
                                                        {"work", "--concurrency", "0", "--", "true"},
