@@ -51,6 +51,7 @@ enum FieldUse : unsigned {
   kRequired = 1,     // absent on input: an error
   kReadOnly = 2,     // refused on input as an unknown field would be
   kAlwaysShown = 4,  // written even when empty
+  kFixed = 8,        // of a stored row: stays as it was when the row was made
 };
 
 template <class Struct, class Member>

@@ -61,6 +61,7 @@ class Text {
   [[nodiscard]] std::string str() const { return std::string(view()); }
   [[nodiscard]] std::size_t size() const noexcept { return block_ ? block_->size & ~kParked : 0; }
   [[nodiscard]] bool empty() const noexcept { return block_ == nullptr; }
+  void prefetch() const noexcept { __builtin_prefetch(block_, 1); }  // it is needed soon
 
   friend bool operator==(const Text& a, const Text& b) noexcept {
     if (a.block_ == b.block_) return true;

@@ -7,9 +7,33 @@
 #include "engine/dependencies.h"
 #include "engine/lifecycle.h"
 #include "engine/pace.h"
+#include "engine/times.h"
 
 namespace retsu::engine {
 namespace {
+
+template <class T>
+void fetch(const T& object) {
+  const auto* bytes = reinterpret_cast<const char*>(&object);
+  for (std::size_t i = 0; i < sizeof(T); i += 64) __builtin_prefetch(bytes + i, 1);
+}
+
+// Of many users who wait for long, nothing is in a cache any more. What those need whose turn comes
+// next is brought there step by step, because each step says where the next one is: the user's
+// line, the task, its bytes.
+void expect_turns(const Ring& ring) {
+  auto next = ring.begin();
+  const auto has_next = [&] { return next != ring.end() && ++next != ring.end(); };
+  if (!has_next()) return;
+  const TaskNode& task = *(*next)->ready.begin();
+  task.row.id.prefetch();
+  task.row.payload.prefetch();
+  if (!has_next()) return;
+  fetch(*(*next)->ready.begin());
+  if (!has_next()) return;
+  fetch(**next);
+  if (has_next()) fetch(*next);
+}
 
 // The users that a claim may serve in one queue: all, or those named. Of those named it knows the
 // first tasks and places as they were when it looked last; a claim only takes tasks away and moves
@@ -109,7 +133,7 @@ void take_turn(Tables& tables, Line& line) {
   if (++row.turns >= line.due.weight) tables.set_place(line, ++tables.edit_meta().place, 0);
 }
 
-void start(Tables& tables, TaskNode& task, const ClaimRow& claim) {
+void start(Tables& tables, TaskNode& task, ClaimNode& claim) {
   Line& line = task.line();
   Queue& queue = *line.queue;
   const bool out_of_turn = task.row.keeps_permit;
@@ -121,18 +145,18 @@ void start(Tables& tables, TaskNode& task, const ClaimRow& claim) {
     Run& run = edit_run(row);
     ++run.attempts;
     run.fence = fence;
-    run.claim_id = claim.id;
-    run.worker = claim.worker;
+    run.claim_id = claim.row.id;
+    run.worker = claim.row.worker;
     run.started_at = tables.now();
     const std::int64_t timeout = task.options().timeout_ms.value_or(queue.policy().timeout_ms);
     run.timeout_at = timeout > 0 ? tables.now() + Millis(timeout) : kNever;
     row.state = State::kStarted;
     row.band = Band::kRest;
-    row.key = run.timeout_at.time_since_epoch().count();
+    row.key = ms(run.timeout_at);
     row.keeps_permit = false;
   });
-  tables.set_member(
-      {claim.number, fence, task.row.id, &line, Hold::kHeld, Outcome::kFinish, State::kStarted});
+  tables.set_member(claim, {claim.row.number, fence, task.row.id, &line, Hold::kHeld,
+                            Outcome::kFinish, State::kStarted});
   LineRow& row = tables.edit(line);
   ++row.started;
   row.waits.add(waited);
@@ -178,24 +202,27 @@ TimePoint lease_end(const Tables& tables, std::int64_t lease_ms) {
   return lease_ms == 0 ? kNever : tables.now() + Millis(lease_ms);
 }
 
-// Takes from the queue served longest ago, again and again; stops when none can give.
-void take_round(Tables& tables, std::vector<Choice>& from, std::int64_t max, ClaimRow& claim,
-                std::vector<TaskNode*>& taken) {
-  std::set<std::pair<std::int64_t, Choice*>> open;  // by when it was served, then as named
+// Takes from the queue served longest ago, again and again; stops when none can give. The claim is
+// made with the first task.
+void take_round(Tables& tables, std::vector<Choice>& from, std::int64_t max, ClaimRow& row,
+                ClaimNode*& claim, std::vector<TaskNode*>& taken) {
+  using Turn = std::pair<std::uint64_t, Choice*>;  // by when it was served, then as named
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> open;
   const auto open_if_it_gives = [&](Choice& choice) {
     if (!obstacle(choice.queue(), tables.now()) && choice.next() != nullptr)
       open.emplace(choice.queue().row.served, &choice);
   };
   for (Choice& choice : from) open_if_it_gives(choice);
   while (std::ssize(taken) < max && !open.empty()) {
-    Choice& choice = *open.begin()->second;
-    open.erase(open.begin());
+    Choice& choice = *open.top().second;
+    open.pop();
     TaskNode& task = *choice.next();
-    if (claim.number == 0) {
-      claim.number = ++tables.edit_meta().claim;
-      tables.set_claim(claim);
+    if (claim == nullptr) {
+      row.number = ++tables.edit_meta().claim;
+      claim = &tables.set_claim(row);
     }
-    start(tables, task, claim);
+    start(tables, task, *claim);
+    expect_turns(choice.queue().ring);
     taken.push_back(&task);
     open_if_it_gives(choice);
   }
@@ -266,11 +293,12 @@ ClaimReply claim(Tables& tables, const Claim& command) {
       }
       tables.set_claim(row);
     }
+    ClaimNode* node = existing;
     std::vector<TaskNode*> taken;
-    take_round(tables, assigned, command.max, row, taken);
+    take_round(tables, assigned, command.max, row, node, taken);
     // One steals only when those that one should serve have nothing to do.
     const bool idle = std::ranges::none_of(assigned, &Choice::is_ready);
-    if (idle) take_round(tables, stolen, command.max, row, taken);
+    if (idle) take_round(tables, stolen, command.max, row, node, taken);
     if (renews && taken.empty()) tables.roll_back(before);
     reply.tasks.reserve(taken.size());
     for (const TaskNode* task : taken) reply.tasks.push_back(claimed(tables, *task));

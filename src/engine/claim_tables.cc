@@ -70,35 +70,44 @@ void Tables::index_claim(ClaimNode& claim, int by) {
   }
 }
 
-void Tables::set_member(MemberRow row) {
-  ClaimNode& claim = *claims_.find(row.claim)->second;
-  std::optional<MemberRow> before;
-  if (const MemberRow* member = claim.member(row.fence)) before = *member;
-  const boost::intrusive_ptr<Line> line = row.line;
-  change<MemberRow>(std::move(before), std::move(row));
-  refresh_ring(*line);
+void Tables::set_member(ClaimNode& claim, MemberRow row) {
+  Line& line = *row.line;
+  std::optional<MemberRow> after(std::move(row));
+  std::optional<MemberRow> before = replace_member(claim, after->fence, after);
+  log<MemberRow>(std::move(before), std::move(after));
+  refresh_ring(line);
 }
 
 void Tables::drop_member(ClaimNode& claim, std::int64_t fence) {
-  const MemberRow member = *claim.member(fence);
-  const boost::intrusive_ptr<Line> line = member.line;
-  change<MemberRow>(member, std::nullopt);
-  refresh_ring(*line);
+  std::optional<MemberRow> before = replace_member(claim, fence, std::nullopt);
+  Line& line = *before->line;
+  log<MemberRow>(std::move(before), std::nullopt);
+  refresh_ring(line);
 }
 
 void Tables::put(const std::optional<MemberRow>& from, const std::optional<MemberRow>& to) {
   const MemberRow& row = to ? *to : *from;
-  ClaimNode& claim = *claims_.find(row.claim)->second;
-  if (from) index_member(claim, *from, -1);
+  replace_member(*claims_.find(row.claim)->second, row.fence, to);
+}
+
+// What it was.
+std::optional<MemberRow> Tables::replace_member(ClaimNode& claim, std::int64_t fence,
+                                                const std::optional<MemberRow>& to) {
+  const auto place = std::ranges::lower_bound(claim.members, fence, {}, &MemberRow::fence);
+  std::optional<MemberRow> was;
+  if (place != claim.members.end() && place->fence == fence) {
+    index_member(claim, *place, -1);
+    was = std::move(*place);
+  }
   if (to) index_member(claim, *to, +1);
-  const auto place = std::ranges::lower_bound(claim.members, row.fence, {}, &MemberRow::fence);
-  if (!to) {
-    claim.members.erase(place);
-  } else if (from) {
+  if (was && to) {
     *place = *to;
+  } else if (was) {
+    claim.members.erase(place);
   } else {
     claim.members.insert(place, *to);
   }
+  return was;
 }
 
 void Tables::index_member(ClaimNode& claim, const MemberRow& member, int by) {

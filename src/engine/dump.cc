@@ -5,12 +5,11 @@
 
 #include "engine/queries.h"
 #include "engine/tables.h"
+#include "engine/times.h"
 #include "model/json.h"
 
 namespace retsu::engine {
 namespace {
-
-std::int64_t ms(TimePoint time) { return time.time_since_epoch().count(); }
 
 template <class T>
 std::string json(const T& value) {

@@ -15,17 +15,17 @@ namespace retsu::engine {
 class IdIndex {
  public:
   [[nodiscard]] TaskNode* find(std::string_view id) const {
-    const Shard& shard = shards_[shard_of(id)];
-    const auto found = shard.find(id);
+    const Hashed key{id, hash_of(id)};
+    const Shard& shard = shards_[shard_of(key.hash)];
+    const auto found = shard.find(key);
     return found == shard.end() ? nullptr : *found;
   }
   void insert(TaskNode* task) {
-    shards_[shard_of(task->row.id)].insert(task);
+    shards_[shard_of(hash_of(task->row.id))].insert(task);
     ++size_;
   }
   void erase(TaskNode* task) {
-    Shard& shard = shards_[shard_of(task->row.id)];
-    shard.erase(shard.find(task->row.id.view()));
+    shards_[shard_of(hash_of(task->row.id))].erase(task);
     --size_;
   }
 
@@ -47,19 +47,28 @@ class IdIndex {
 
   static std::uint64_t hash_of(std::string_view id) { return XXH3_64bits(id.data(), id.size()); }
   // The set itself takes the highest and the lowest bits: those of a shard must differ there.
-  static std::size_t shard_of(std::string_view id) { return hash_of(id) >> 24 & (kShards - 1); }
+  static std::size_t shard_of(std::uint64_t hash) { return hash >> 24 & (kShards - 1); }
+
+  struct Hashed {
+    std::string_view id;
+    std::uint64_t hash;
+  };
 
   struct Hash {
     using is_transparent = void;
     using is_avalanching = void;
     std::size_t operator()(const TaskNode* task) const { return hash_of(task->row.id); }
-    std::size_t operator()(std::string_view id) const { return hash_of(id); }
+    std::size_t operator()(const Hashed& key) const { return key.hash; }
   };
   struct Equal {
     using is_transparent = void;
     bool operator()(const TaskNode* a, const TaskNode* b) const { return a == b; }
-    bool operator()(const TaskNode* a, std::string_view id) const { return a->row.id.view() == id; }
-    bool operator()(std::string_view id, const TaskNode* a) const { return a->row.id.view() == id; }
+    bool operator()(const TaskNode* a, const Hashed& key) const {
+      return a->row.id.view() == key.id;
+    }
+    bool operator()(const Hashed& key, const TaskNode* a) const {
+      return a->row.id.view() == key.id;
+    }
   };
   using Shard = boost::unordered_flat_set<TaskNode*, Hash, Equal>;
 

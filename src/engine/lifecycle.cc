@@ -6,12 +6,11 @@
 
 #include "base/check.h"
 #include "engine/dependencies.h"
+#include "engine/times.h"
 #include "model/retry.h"
 
 namespace retsu::engine {
 namespace {
-
-std::int64_t ms(TimePoint time) { return time.time_since_epoch().count(); }
 
 void remember_run(const Tables& tables, Run& run, const RunEnd& end) {
   auto history = run.history ? std::make_shared<std::vector<Attempt>>(*run.history)
@@ -47,6 +46,15 @@ void end_row(const Tables& tables, TaskRow& row, State state) {
   row.to_front = false;
 }
 
+// Tasks that ended long ago are in no cache any more: those that go next are brought there.
+void expect_removal(const Retained& retained, TaskOrder::iterator next) {
+  if (next == retained.order.end()) return;
+  next->row.id.prefetch();
+  next->row.payload.prefetch();
+  __builtin_prefetch(next->row.run.get(), 1);
+  if (++next != retained.order.end()) __builtin_prefetch(&*next, 1);
+}
+
 // One task by number or bytes, or one that was kept only for a task that has ended now; false:
 // there is none.
 bool remove_one(Tables& tables) {
@@ -56,7 +64,9 @@ bool remove_one(Tables& tables) {
     const Retention& keep = queue->policy().retention;
     Retained& retained = queue->retained[static_cast<std::size_t>(name.second)];
     if (retained.tasks <= keep.max_tasks && retained.bytes <= keep.max_bytes) continue;
-    remove_or_park(tables, *retained.order.begin());
+    const auto oldest = retained.order.begin();
+    expect_removal(retained, std::next(oldest));
+    remove_or_park(tables, *oldest);
     return true;
   }
   TaskNode* oldest = nullptr;
@@ -318,7 +328,7 @@ void set_hold(Tables& tables, const TaskNode& task, Hold hold) {
 void set_hold(Tables& tables, ClaimNode& claim, MemberRow member, Hold hold) {
   member.hold = hold;
   if (hold > Hold::kTimedOut) tables.edit(*member.line->queue).last_end = tables.now();
-  tables.set_member(std::move(member));
+  tables.set_member(claim, std::move(member));
   close_if_done(tables, claim);
 }
 

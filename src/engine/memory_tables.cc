@@ -8,6 +8,7 @@ namespace {
 
 template <class Map>
 auto find_text(const Map& map, std::string_view id) {
+  if (map.empty()) return map.end();
   return map.find(id, std::hash<std::string_view>(),
                   [](std::string_view a, const Text& b) { return a == b.view(); });
 }

@@ -61,9 +61,36 @@ struct QueuedEarlierInLine {
     return std::less<const Line*>{}(a->row.line.get(), b);
   }
 };
-using TaskOrder = boost::intrusive::set<
+using TaskSet = boost::intrusive::set<
     TaskNode, boost::intrusive::member_hook<TaskNode, OrderHook, &TaskNode::order>,
     boost::intrusive::compare<Earlier>, boost::intrusive::constant_time_size<false>>;
+
+// Tasks that come one after the other, a batch, mostly stand next to each other: each looks for its
+// place behind the one before.
+class TaskOrder : private TaskSet {
+ public:
+  using TaskSet::iterator;
+
+  using TaskSet::begin;
+  using TaskSet::empty;
+  using TaskSet::end;
+
+  void add(TaskNode& task) {
+    insert(last_ == nullptr ? end() : std::next(iterator_to(*last_)), task);
+    last_ = &task;
+  }
+  void remove(TaskNode& task) {
+    if (last_ == &task) last_ = nullptr;
+    erase(iterator_to(task));
+  }
+  void clear() {
+    TaskSet::clear();
+    last_ = nullptr;
+  }
+
+ private:
+  TaskNode* last_ = nullptr;  // that was added
+};
 
 // What a user gets in a queue, defaults filled in.
 struct Entitlement {
@@ -101,6 +128,8 @@ struct LowerPlace {
   bool operator()(const Line* a, const Line* b) const { return a->row.place < b->row.place; }
 };
 
+using Ring = std::set<Line*, LowerPlace>;
+
 // The ended tasks of a queue in one state, oldest first.
 struct Retained {
   TaskOrder order;
@@ -125,7 +154,7 @@ class Queue : public Counted<Queue> {
   std::uint32_t stamp = 0;
 
   boost::unordered_flat_map<std::string_view, Line*> lines;  // by user
-  std::set<Line*, LowerPlace> ring;
+  Ring ring;
   std::set<TaskNode*, QueuedEarlier> kept;  // QUEUED with a permit
   std::set<TaskNode*, QueuedEarlierInLine> kept_by_line;
   std::array<std::int64_t, kStates> tasks{};

@@ -6,13 +6,23 @@
 
 #include "base/check.h"
 #include "engine/dependencies.h"
+#include "engine/times.h"
 
 namespace retsu::engine {
 namespace {
 
 const Options kDefaults;
 
+// As most are.
+bool has_no_wishes(const NewTask& task) {
+  return task.unique_key.empty() && !task.timeout_ms && !task.max_attempts && !task.retry &&
+         !task.expires_at && task.tags.empty() && task.trace.empty() &&
+         task.on_dependency_failure == kDefaults.on_dependency_failure &&
+         task.on_dependency_cancel == kDefaults.on_dependency_cancel;
+}
+
 boost::intrusive_ptr<const Options> options_of(const NewTask& task) {
+  if (has_no_wishes(task)) return nullptr;
   boost::intrusive_ptr<Options> made(new Options);
   made->unique_key = task.unique_key;
   made->timeout_ms = task.timeout_ms;
@@ -23,12 +33,7 @@ boost::intrusive_ptr<const Options> options_of(const NewTask& task) {
   made->trace = task.trace;
   made->on_dependency_failure = task.on_dependency_failure;
   made->on_dependency_cancel = task.on_dependency_cancel;
-  const bool plain = made->unique_key.empty() && !made->timeout_ms && !made->max_attempts &&
-                     !made->retry && made->expires_at == kNever && made->tags.empty() &&
-                     made->trace.empty() &&
-                     made->on_dependency_failure == kDefaults.on_dependency_failure &&
-                     made->on_dependency_cancel == kDefaults.on_dependency_cancel;
-  return plain ? nullptr : made;
+  return made;
 }
 
 Error overloaded(std::string message) {
@@ -161,13 +166,15 @@ Result<Pushed> absorb(Tables& tables, TaskNode& holder, const NewTask& task, std
   return Pushed{holder.row.id.str(), holder.row.state, false, {}};
 }
 
-TaskNode& create(Tables& tables, Queue& queue, const NewTask& task, std::vector<Link> links,
-                 boost::intrusive_ptr<const Options> options, std::int64_t front) {
+TaskNode& create(Tables& tables, boost::intrusive_ptr<Line> line, const NewTask& task,
+                 std::vector<Link> links, boost::intrusive_ptr<const Options> options,
+                 std::int64_t front) {
+  Queue& queue = *line->queue;
   const bool later = task.run_at && *task.run_at > tables.now();
   TaskRow row;
   row.sequence = ++tables.edit_meta().sequence;
   row.id = Text(task.id);
-  row.line = tables.line(queue, task.user);
+  row.line = std::move(line);
   row.options = std::move(options);
   row.payload = task.payload;
   row.created_at = tables.now();
@@ -184,7 +191,7 @@ TaskNode& create(Tables& tables, Queue& queue, const NewTask& task, std::vector<
     Run& run = edit_run(row);
     run.run_at = *task.run_at;
     row.state = State::kScheduled;
-    row.key = run.run_at.time_since_epoch().count();
+    row.key = ms(run.run_at);
   } else if (waits) {
     row.state = State::kDeferred;
   } else {
@@ -271,14 +278,14 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
       open.push_back(link.edge.target);
     }
   }
-  const bool waits_for_itself = std::ranges::find(open, Text(task.id)) != open.end();
+  const bool waits_for_itself = std::ranges::find(open, task.id, &Text::view) != open.end();
   if (waits_for_itself || is_awaited(tables, task.id)) {
     if (auto way = find_way(tables, open, task.id))
       return tl::unexpected(cycle_error(task.id, *way));
   }
 
   if (auto made = make_queue(tables, queue); !made) return tl::unexpected(std::move(made.error()));
-  const boost::intrusive_ptr<Line> line = tables.line(queue, task.user);
+  boost::intrusive_ptr<Line> line = tables.line(queue, task.user);
   if (admission == Admission::kLimited) {
     if (auto room = check_room(tables, queue, *line, task); !room) {
       return tl::unexpected(std::move(room.error()));
@@ -286,7 +293,8 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
     if (auto room = check_memory(tables, task); !room)
       return tl::unexpected(std::move(room.error()));
   }
-  const TaskNode& made = create(tables, queue, task, std::move(*links), std::move(options), front);
+  const TaskNode& made =
+      create(tables, std::move(line), task, std::move(*links), std::move(options), front);
   welcome(tables, made.row.id);
   return Pushed{task.id, made.row.state, true, {}};
 }
@@ -333,8 +341,12 @@ Result<PushReply> push(Tables& tables, const Push& command) {
     return refuse(ErrorCode::kDraining,
                   "the queue is draining and takes no tasks: try another, or later");
   }
-  IdSet ids;
-  for (const NewTask& task : command.tasks) ids.insert(task.id);
+  const bool refers = std::ranges::any_of(
+      command.tasks, [](const NewTask& task) { return !task.depends_on.empty(); });
+  IdSet ids;  // nobody asks, if nobody refers to another
+  for (const NewTask& task : command.tasks) {
+    if (refers || command.partial) ids.insert(task.id);
+  }
   const Tables::Mark start = tables.mark();
   PushReply reply;
   reply.tasks.resize(command.tasks.size());

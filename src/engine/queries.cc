@@ -9,13 +9,10 @@
 
 #include "engine/cursor.h"
 #include "engine/lifecycle.h"
+#include "engine/times.h"
 
 namespace retsu::engine {
 namespace {
-
-std::optional<TimePoint> known(TimePoint time) {
-  return time == kNever ? std::nullopt : std::optional(time);
-}
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;

@@ -49,12 +49,12 @@ constexpr auto fields_of(std::type_identity<Run>) {
 constexpr auto fields_of(std::type_identity<TaskRow>) {
   return List{
       Field{"sequence", &TaskRow::sequence},
-      Field{"id", &TaskRow::id},
+      Field{"id", &TaskRow::id, kFixed},
       Field{"line", &TaskRow::line},
       Field{"state", &TaskRow::state},
-      Field{"type", &TaskRow::type},
+      Field{"type", &TaskRow::type, kFixed},
       Field{"priority", &TaskRow::priority},
-      Field{"payload", &TaskRow::payload},
+      Field{"payload", &TaskRow::payload, kFixed},
       Field{"created_at", &TaskRow::created_at},
       Field{"queued_at", &TaskRow::queued_at},
       Field{"run", &TaskRow::run},

@@ -63,19 +63,23 @@ struct Run : Counted<Run> {
 // Where a QUEUED task stands in its user's line; smaller comes first.
 enum class Band : std::uint8_t { kFront, kCritical, kRest };
 
-struct TaskRow {
-  Sequence sequence = 0;
+// What a task is, for all of its life.
+struct TaskIdentity {
   Text id;
+  Text type;
+  Json payload;
+};
+// What becomes of it.
+struct TaskState {
+  Sequence sequence = 0;
   boost::intrusive_ptr<Line> line;
   boost::intrusive_ptr<const Options> options;  // null: all defaults
   boost::intrusive_ptr<const Run> run;          // null: never scheduled, never started
-  Json payload;
   TimePoint created_at;
   TimePoint queued_at = kNever;
   // The place in the order that the state has: the line (QUEUED), run_at (SCHEDULED), timeout_at
   // (STARTED), ended_at (ended).
   std::int64_t key = 0;
-  Text type;
   State state = State::kQueued;
   Band band = Band::kRest;
   std::uint8_t priority = kNormalPriority;
@@ -85,6 +89,8 @@ struct TaskRow {
   bool keeps_permit = false;  // awaits, or is queued again after that, with its permit
   bool overdue = false;       // retention would have removed it, but a live task needs its result
 };
+// Where a row has changed, the one before has no identity: the one after has it.
+struct TaskRow : TaskIdentity, TaskState {};
 
 // A dependent's reference to what it waits for, or waited for.
 struct EdgeRow {

@@ -202,6 +202,7 @@ Result<SettleReply> settle(Tables& tables, const Settle& command) {
   }
   std::vector<SettleOne> all;
   if (command.all) {
+    all.reserve(claim->members.size());
     for (const MemberRow& member : claim->members) {
       all.emplace_back();
       all.back().id = member.task.str();
@@ -212,6 +213,7 @@ Result<SettleReply> settle(Tables& tables, const Settle& command) {
   const std::vector<SettleOne>& results = command.all ? all : command.results;
   std::int64_t front = tables.next_front(std::ssize(results));
   SettleReply reply;
+  reply.results.reserve(results.size());
   for (const SettleOne& how : results) {
     reply.results.push_back(settle_one(tables, *claim, how, front++));
   }

@@ -195,10 +195,14 @@ LineRow& Tables::edit(Line& line) {
 
 void Tables::set_place(Line& line, std::uint64_t place, std::int64_t turns) {
   LineRow& row = edit(line);
-  if (row.place != 0) line.queue->ring.erase(&line);
+  Ring& ring = line.queue->ring;
+  Ring::node_type moved;
+  if (row.place != 0) moved = ring.extract(&line);
   row.place = place;
   row.turns = turns;
-  if (place != 0) line.queue->ring.insert(&line);
+  if (place == 0) return;
+  // Nearly always the last one.
+  moved.empty() ? ring.insert(ring.end(), &line) : ring.insert(ring.end(), std::move(moved));
 }
 
 void Tables::refresh_ring(Line& line) {

@@ -86,11 +86,14 @@ class Tables {
     return states_[static_cast<int>(state)];
   }
   TaskNode& add_task(TaskRow row);
+  // `edit` changes the row, not who the task is; orders and counts do not have it meanwhile.
   template <class Edit>
-  void change_task(TaskNode& task, Edit&& edit) {
-    TaskRow row = task.row;
-    edit(row);
-    change_task_to(task, std::move(row));
+  void change_task(TaskNode& task, const Edit& edit) {
+    TaskRow before;
+    static_cast<TaskState&>(before) = task.row;
+    edit_indexed(task, edit);
+    log<TaskRow>(std::move(before), task.row);
+    refresh_ring(task.line());
   }
   void remove_task(TaskNode& task);
   Text shared_type(std::string_view type);  // the same bytes for the same type
@@ -120,7 +123,7 @@ class Tables {
   [[nodiscard]] const auto& claims() const { return claims_; }
   ClaimNode& set_claim(ClaimRow row);  // adds or replaces
   void remove_claim(ClaimNode& claim);
-  void set_member(MemberRow row);
+  void set_member(ClaimNode& claim, MemberRow row);
   void drop_member(ClaimNode& claim, std::int64_t fence);
 
   // Ids remembered after their task.
@@ -187,8 +190,8 @@ class Tables {
 
   template <class Row>
   void log(std::optional<Row> before, std::optional<Row> after) {
-    log_.emplace_back(
-        std::make_unique<Change<Row>>(Change<Row>{std::move(before), std::move(after)}));
+    log_.emplace_back(std::unique_ptr<Change<Row>>(
+        new Change<Row>{std::move(before), std::move(after)}));  // one move each
   }
   void seal();
   void undo_last();
@@ -214,13 +217,21 @@ class Tables {
     log(std::move(from), std::move(to));
   }
 
-  void change_task_to(TaskNode& task, TaskRow row);
+  template <class Edit>
+  void edit_indexed(TaskNode& task, const Edit& edit) {
+    const bool was_live = is_live(task.row.state);
+    index(task, -1);
+    edit(task.row);
+    index(task, +1);
+    if (was_live != is_live(task.row.state)) index_pins(task, was_live ? -1 : +1);
+  }
   TaskNode& insert(const TaskRow& row);
   TaskRow erase(TaskNode& task);
-  TaskRow replace(TaskNode& task, TaskRow row);
   void index(TaskNode& task, int by);
   void index_order(TaskNode& task, int by);
   void index_pins(const TaskNode& task, int by);
+  std::optional<MemberRow> replace_member(ClaimNode& claim, std::int64_t fence,
+                                          const std::optional<MemberRow>& to);
   void index_member(ClaimNode& claim, const MemberRow& member, int by);
   void index_claim(ClaimNode& claim, int by);
   void refresh_retention(Queue& queue, int end);

@@ -30,13 +30,6 @@ TaskNode& Tables::add_task(TaskRow row) {
   return task;
 }
 
-void Tables::change_task_to(TaskNode& task, TaskRow row) {
-  Line& line = task.line();
-  TaskRow before = replace(task, row);
-  log<TaskRow>(std::move(before), std::move(row));
-  refresh_ring(line);
-}
-
 void Tables::remove_task(TaskNode& task) {
   const boost::intrusive_ptr<Line> line = task.row.line;
   log<TaskRow>(erase(task), std::nullopt);
@@ -49,7 +42,8 @@ void Tables::put(const std::optional<TaskRow>& from, const std::optional<TaskRow
   if (!from) {
     insert(*to);
   } else if (to) {
-    replace(*find_task(from->id), *to);
+    TaskNode& task = *find_task(from->id.empty() ? to->id : from->id);
+    edit_indexed(task, [&](TaskState& row) { row = *to; });
   } else {
     erase(*find_task(from->id));
   }
@@ -70,16 +64,6 @@ TaskRow Tables::erase(TaskNode& task) {
   ids_.erase(&task);
   TaskRow was = std::move(task.row);
   slab_.drop(&task);
-  return was;
-}
-
-// What it was.
-TaskRow Tables::replace(TaskNode& task, TaskRow row) {
-  index(task, -1);
-  TaskRow was = std::exchange(task.row, std::move(row));
-  index(task, +1);
-  const bool was_live = is_live(was.state);
-  if (was_live != is_live(task.row.state)) index_pins(task, was_live ? -1 : +1);
   return was;
 }
 
@@ -129,9 +113,7 @@ void Tables::index_order(TaskNode& task, int by) {
   Line& line = task.line();
   Queue& queue = *line.queue;
   const TaskRow& row = task.row;
-  const auto place = [&](TaskOrder& order) {
-    by > 0 ? void(order.insert(order.end(), task)) : void(order.erase(order.iterator_to(task)));
-  };
+  const auto place = [&](TaskOrder& order) { by > 0 ? order.add(task) : order.remove(task); };
   switch (row.state) {
     case State::kQueued: {
       place(line.ready);

@@ -5,6 +5,7 @@
 #include "engine/lifecycle.h"
 #include "engine/pace.h"
 #include "engine/queries.h"
+#include "engine/times.h"
 
 namespace retsu::engine {
 namespace {
@@ -15,10 +16,6 @@ constexpr std::int64_t kNamed = 3;
 std::string counted(std::int64_t number, std::string_view one, std::string_view many) {
   return fmt::format("{}{} {}", number >= kCounted ? "at least " : "", number,
                      number == 1 ? one : many);
-}
-
-std::optional<TimePoint> known(TimePoint time) {
-  return time == kNever ? std::nullopt : std::optional(time);
 }
 
 std::string dependencies(const Tables& tables, const TaskNode& task) {
