@@ -28,6 +28,7 @@ void Background::start(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     RETSU_CHECK(!work_);
     work_ = std::move(work);
+    ++busy_;
   }
   changed_.notify_all();
 }
@@ -52,6 +53,7 @@ void Background::run() {
     work_();
     lock.lock();
     work_ = nullptr;
+    --busy_;
     changed_.notify_all();
   }
 }

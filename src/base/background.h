@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -22,6 +23,9 @@ class Background {
   [[nodiscard]] bool is_busy() const;
   void wait();  // until it is not
 
+  // Whether any of this process is busy, and would be glad of a processor.
+  [[nodiscard]] static bool any_is_busy() { return busy_ > 0; }
+
  private:
   void run();
 
@@ -29,6 +33,7 @@ class Background {
   std::condition_variable changed_;
   std::function<void()> work_;  // none: not busy
   bool stopping_ = false;
+  static inline std::atomic<int> busy_ = 0;  // of all
   std::thread thread_;
 };
 

@@ -1,5 +1,7 @@
 #include "base/sqlite.h"
 
+#include <filesystem>
+
 namespace retsu::sqlite {
 namespace {
 
@@ -7,8 +9,13 @@ Failure failure_of(sqlite3* handle, int code) {
   const int extended = handle == nullptr ? code : sqlite3_extended_errcode(handle);
   // The connection tells about its last call, which is not always the one that failed.
   const bool same = (extended & 0xff) == (code & 0xff);
-  return {same ? extended : code,
-          handle != nullptr && same ? sqlite3_errmsg(handle) : sqlite3_errstr(code)};
+  Failure failure{same ? extended : code,
+                  handle != nullptr && same ? sqlite3_errmsg(handle) : sqlite3_errstr(code)};
+  if (handle == nullptr || !failure.is_damage()) return failure;
+  const char* path = sqlite3_db_filename(handle, "main");
+  if (path == nullptr || *path == '\0') return failure;  // it is in memory
+  failure.message.insert(0, std::filesystem::path(path).filename().string() + ": ");
+  return failure;
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ class Broker {
   Broker& operator=(const Broker&) = delete;
   virtual ~Broker() = default;  // calls under way end with kShutdown
 
-  // Runs `done` exactly once, never inside submit, on a thread of the broker's: it must not block.
-  // What it reports is decided: a success is as durable as capabilities() says.
+  // Runs `done` exactly once, never inside submit, on any thread of the broker's, in any order: it
+  // must not block. What it reports is decided: a success is as durable as capabilities() says.
   virtual void submit(Command command, Context context, Done done) noexcept = 0;
 
   virtual Subscription watch(EventFilter filter, EventSink sink) = 0;

@@ -12,16 +12,17 @@ Committer::~Committer() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.ring();
   thread_.join();
 }
 
-void Committer::start(const engine::Changes& group) {
+void Committer::start(const engine::Changes& group, std::function<void()> tell) {
   {
     const std::lock_guard lock(mutex_);
     group_ = &group;
+    tell_ = std::move(tell);
   }
-  changed_.notify_all();
+  changed_.ring();
 }
 
 std::optional<Keeper::Kept> Committer::result() {
@@ -35,20 +36,31 @@ Keeper::Kept Committer::wait() {
   return *std::exchange(result_, std::nullopt);
 }
 
+void Committer::wait_until_told() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !telling_; });
+}
+
 void Committer::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return group_ != nullptr || stopping_; });
     if (group_ == nullptr) return;
     const engine::Changes& group = *std::exchange(group_, nullptr);
+    std::function<void()> tell = std::exchange(tell_, nullptr);
     lock.unlock();
     const Keeper::Kept kept = keeper_.commit(group);
     lock.lock();
     result_ = kept;
+    telling_ = kept == Keeper::Kept::kYes;
     lock.unlock();
-    changed_.notify_all();
+    changed_.ring();
     done_();
+    if (kept == Keeper::Kept::kYes) tell();
+    tell = nullptr;
     lock.lock();
+    telling_ = false;
+    changed_.ring();
   }
 }
 

@@ -77,7 +77,7 @@ EngineBroker::~EngineBroker() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.ring();
   owner_.join();
 }
 
@@ -92,7 +92,7 @@ void EngineBroker::submit(Command command, Context context, Done done) noexcept 
   if (request.valid) request.command = prepare(std::move(request.command), now(), ids_);
   const std::lock_guard lock(mutex_);
   inbox_.push_back(std::move(request));
-  wake_.notify_one();
+  wake_.ring();
 }
 
 Subscription EngineBroker::watch(EventFilter filter, EventSink sink) {
@@ -113,7 +113,7 @@ void EngineBroker::set_clock(TimePoint time) {
   std::unique_lock lock(mutex_);
   manual_time_ = time;
   const std::uint64_t mine = ++asked_;
-  wake_.notify_one();
+  wake_.ring();
   idle_.wait(lock, [&] { return done_ >= mine; });
 }
 
@@ -126,7 +126,7 @@ TimePoint EngineBroker::now() const {
 void EngineBroker::poke() {
   const std::lock_guard lock(mutex_);
   poked_ = true;
-  wake_.notify_one();
+  wake_.ring();
 }
 
 void EngineBroker::run() {
@@ -156,13 +156,18 @@ void EngineBroker::run() {
     lock.lock();
     const bool busy = poked_ || in_flight_ || !arrived_.empty() || !deferred_.empty();
     if (busy || !searching_.empty() || !showing_.empty()) continue;
-    done_ = heard_;
+    if (done_ == heard_) continue;
+    const std::uint64_t heard = heard_;
+    lock.unlock();
+    if (committer_) committer_->wait_until_told();
+    lock.lock();
+    done_ = heard;
     idle_.notify_all();
   }
   std::vector<Request> rest = std::exchange(inbox_, {});
   lock.unlock();
   if (in_flight_) {
-    if (auto landed = land(committer_->wait())) settle(std::move(*landed));
+    if (auto landed = land(committer_->wait())) keeper_->note(std::move(*landed));
   }
   std::ranges::move(rest, std::back_inserter(arrived_));
   refuse_all();
@@ -172,12 +177,12 @@ void EngineBroker::run() {
     land_here();
     refuse_all();
   }
-  for (Served& served : group_.served) {
+  for (Served& served : group_.answers->served) {
     if (served.reply && !group_.changes.empty()) {
       served.reply = Result<Reply>(tl::unexpected(shut_down()));
     }
   }
-  deliver(next_group());
+  deliver(*next_group().answers);
 }
 
 // Those who would wait for ever, since the owner stops.
@@ -195,7 +200,7 @@ void EngineBroker::work(std::vector<Request> requests) {
   if (Steady::now() < rests_until_) {
     for (Request& request : std::exchange(arrived_, {})) refuse(request, storage_full());
     for (Showing& showing : std::exchange(showing_, {})) refuse(showing.request, storage_full());
-    return deliver(next_group());
+    return deliver(*next_group().answers);
   }
   while (!arrived_.empty() && group_.bytes < kGroupBytes) {
     Request request = std::move(arrived_.front());
@@ -210,7 +215,7 @@ void EngineBroker::work(std::vector<Request> requests) {
   // A group that could not be kept leaves answers behind.
   while (!in_flight_) {
     launch();
-    if (group_.served.empty()) break;
+    if (group_.answers->served.empty()) break;
   }
   if (!in_flight_ && Steady::now() >= look_again_) tidy();
 }
@@ -295,7 +300,7 @@ void EngineBroker::catch_up() {
 }
 
 void EngineBroker::answer(Request& request, Answer reply) {
-  group_.served.push_back({std::move(request), std::move(reply)});
+  group_.answers->served.push_back({std::move(request), std::move(reply)});
 }
 
 void EngineBroker::refuse(Request& request, Error error) {
@@ -324,8 +329,8 @@ void EngineBroker::take_note(const engine::AnyChange& change) {
     if (before && after && before->state == after->state) return;
     ++last_event_;
     if (watching_ > 0) {
-      group_.events.push_back(event_of(before, after, engine_->now()));
-      group_.events.back().number = last_event_;
+      group_.answers->events.push_back(event_of(before, after, engine_->now()));
+      group_.answers->events.back().number = last_event_;
     }
     if (wait_list_.empty()) return;
     if (after && after->state == State::kQueued) touched_.insert(after->line->queue.get());

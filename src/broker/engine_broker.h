@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/doorbell.h"
 #include "base/uuid.h"
 #include "broker/broker.h"
 #include "broker/committer.h"
@@ -64,13 +65,18 @@ class EngineBroker : public Broker {
     Request request;
     Answer reply;
   };
+  // What is told of a group when it is kept.
+  struct Answers {
+    std::vector<TaskEvent> events;  // if anybody watches
+    std::vector<Served> served;
+  };
   // What is kept, and answered, together.
   struct Group {
     std::uint64_t events_before = 0;  // last_event_ when it began
     engine::Changes changes;
-    std::size_t bytes = 0;          // of what it adds, roughly
-    std::vector<TaskEvent> events;  // if anybody watches
-    std::vector<Served> served;
+    std::size_t bytes = 0;  // of what it adds, roughly
+    // While it is being committed, the committer's: it tells of what it has kept.
+    std::shared_ptr<Answers> answers = std::make_shared<Answers>();
   };
   // A claim that waits for work, or a look at a task that waits for its end.
   struct Waiter {
@@ -115,10 +121,10 @@ class EngineBroker : public Broker {
   void take_note(const engine::AnyChange& change);
   void complete_group();
   void launch();
+  void take_off();
   void land_here();
   void land_if_done();
-  std::optional<Group> land(Keeper::Kept kept);
-  void settle(Group group);
+  std::optional<engine::Changes> land(Keeper::Kept kept);
   [[nodiscard]] bool only_time_has_passed() const;
   Group next_group();
   void do_without_growth(Group failed);
@@ -128,7 +134,7 @@ class EngineBroker : public Broker {
   void tidy();
   void serve_deferred();
   void refuse_all();
-  void deliver(Group group);
+  void deliver(Answers& answers);
   void tell_of_gap();
   void poke();
   [[nodiscard]] TimePoint now() const;
@@ -140,7 +146,7 @@ class EngineBroker : public Broker {
 
   // Shared.
   mutable std::mutex mutex_;
-  std::condition_variable wake_;
+  Doorbell wake_;
   std::condition_variable idle_;
   std::vector<Request> inbox_;
   std::vector<std::pair<std::uint64_t, Result<Keeper::Found>>> found_;  // for searching_

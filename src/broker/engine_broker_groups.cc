@@ -10,6 +10,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
+constexpr std::size_t kSmallGroup = 1'000;  // changes: others are prepared by the committer
 constexpr auto kTidyAfter = std::chrono::milliseconds(200);
 constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
 
@@ -17,7 +18,7 @@ constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
 
 // Has the group kept, or answers at once if there is nothing to keep.
 void EngineBroker::launch() {
-  if (!keeper_ || !engine_ || group_.changes.empty()) return deliver(next_group());
+  if (!keeper_ || !engine_ || group_.changes.empty()) return deliver(*next_group().answers);
   if (only_time_has_passed()) {
     // No reason to write: it goes with the next change. So looking at the queue costs no sync.
     using OfMeta = std::unique_ptr<engine::MetaChange>;
@@ -25,18 +26,32 @@ void EngineBroker::launch() {
     std::get<OfMeta>(looked.changes.front())->after =
         std::get<OfMeta>(looked.changes.back())->after;
     group_.changes.push_back(std::move(looked.changes.front()));
-    return deliver(std::move(looked));
+    return deliver(*looked.answers);
   }
-  in_flight_ = next_group();
   // One caller alone, with somebody who waited for what it did, would only wait for two threads
   // instead of one.
-  const bool alone = in_flight_->served.size() <= 2 && arrived_.empty();
-  alone ? land_here() : committer_->start(in_flight_->changes);
+  const bool alone = group_.answers->served.size() <= 2 && arrived_.empty();
+  if (!alone) return take_off();
+  in_flight_ = next_group();
+  land_here();
+}
+
+// Has the group committed beside this thread.
+void EngineBroker::take_off() {
+  in_flight_ = next_group();
+  if (in_flight_->changes.size() <= kSmallGroup) keeper_->prepare(in_flight_->changes);
+  committer_->start(in_flight_->changes,
+                    [this, answers = in_flight_->answers] { deliver(*answers); });
 }
 
 // Commits the group in flight on this thread.
 void EngineBroker::land_here() {
-  if (auto landed = land(keeper_->commit(in_flight_->changes))) settle(std::move(*landed));
+  committer_->wait_until_told();  // of the one before
+  const auto answers = in_flight_->answers;
+  auto landed = land(keeper_->commit(in_flight_->changes));
+  if (!landed) return;
+  deliver(*answers);
+  keeper_->note(std::move(*landed));
 }
 
 EngineBroker::Group EngineBroker::next_group() {
@@ -45,8 +60,8 @@ EngineBroker::Group EngineBroker::next_group() {
   return made;
 }
 
-// The group in flight, if it was kept: to be settled.
-std::optional<EngineBroker::Group> EngineBroker::land(Keeper::Kept kept) {
+// What the group in flight has changed, if it was kept: to be noted.
+std::optional<engine::Changes> EngineBroker::land(Keeper::Kept kept) {
   Group group = *std::exchange(in_flight_, std::nullopt);
   if (kept == Keeper::Kept::kFull) {
     do_without_growth(std::move(group));
@@ -63,17 +78,11 @@ std::optional<EngineBroker::Group> EngineBroker::land(Keeper::Kept kept) {
   } else if (!full_ && !keeper_->is_awaited()) {
     look_again_ = Steady::now() + kTidyAfter;
   }
-  return group;
-}
-
-void EngineBroker::settle(Group group) {
-  engine::Changes changes = std::move(group.changes);
-  deliver(std::move(group));
-  keeper_->note(std::move(changes));
+  return std::move(group.changes);
 }
 
 // When a commit is over, what was made meanwhile goes at once, so that the disk need not wait for
-// answers and notes.
+// notes.
 void EngineBroker::land_if_done() {
   if (!in_flight_) return;
   const auto kept = committer_->result();
@@ -83,10 +92,9 @@ void EngineBroker::land_if_done() {
   const bool has_time = deferred_.empty() && Steady::now() < look_again_;
   if (has_time && !group_.changes.empty() && !only_time_has_passed()) {
     complete_group();
-    in_flight_ = next_group();
-    committer_->start(in_flight_->changes);
+    take_off();
   }
-  settle(std::move(*landed));
+  keeper_->note(std::move(*landed));
 }
 
 bool EngineBroker::only_time_has_passed() const {
@@ -109,11 +117,12 @@ void EngineBroker::do_without_growth(Group failed) {
   all_touched_ = true;
   show_again();
   look_again_ = Steady::now() + kLookForRoomEvery;
-  std::ranges::move(later.served, std::back_inserter(failed.served));
-  if (!std::exchange(full_, true)) return serve_again(std::move(failed.served));
+  std::vector<Served> refused = std::move(failed.answers->served);
+  std::ranges::move(later.answers->served, std::back_inserter(refused));
+  if (!std::exchange(full_, true)) return serve_again(std::move(refused));
   // Not even that fits.
   rests_until_ = look_again_;
-  for (Served& served : failed.served) {
+  for (Served& served : refused) {
     if (served.reply) served.reply = Result<Reply>(tl::unexpected(storage_full()));
     answer(served.request, std::move(served.reply));
   }
@@ -121,11 +130,11 @@ void EngineBroker::do_without_growth(Group failed) {
 
 // Whether the group was kept is not known: nobody may be told that it was, or that it was not.
 void EngineBroker::lose_track(Group failed) {
-  for (Served& served : failed.served) {
+  for (Served& served : failed.answers->served) {
     served.reply = Result<Reply>(tl::unexpected(outcome_unknown()));
   }
-  failed.events.clear();
-  deliver(std::move(failed));
+  failed.answers->events.clear();
+  deliver(*failed.answers);
   tell_of_gap();
   reopen();
 }
@@ -161,7 +170,7 @@ void EngineBroker::reopen() {
     look_again_ = Steady::now() + kLookForRoomEvery;
     refuse_waiters(broken_);
   }
-  serve_again(std::move(unkept.served));
+  serve_again(std::move(unkept.answers->served));
 }
 
 // What the store has to do besides keeping, when there is time for it.
@@ -176,17 +185,17 @@ void EngineBroker::tidy() {
   if (again != Keeper::kNoWork) look_again_ = Steady::now() + again;
 }
 
-void EngineBroker::deliver(Group group) {
-  if (!group.events.empty()) {
+void EngineBroker::deliver(Answers& answers) {
+  if (!answers.events.empty()) {
     const std::lock_guard lock(watchers_mutex_);
     for (const auto& [number, watcher] : watchers_) {
       EventBatch batch;
-      std::ranges::copy_if(group.events, std::back_inserter(batch.events),
+      std::ranges::copy_if(answers.events, std::back_inserter(batch.events),
                            [&](const TaskEvent& event) { return passes(watcher.filter, event); });
       if (!batch.events.empty()) watcher.sink(std::move(batch));
     }
   }
-  for (Served& served : group.served) served.request.done(std::move(served.reply));
+  for (Served& served : answers.served) served.request.done(std::move(served.reply));
 }
 
 // Some events happened, or not, and nobody will tell of them.

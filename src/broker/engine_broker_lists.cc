@@ -42,7 +42,7 @@ bool EngineBroker::search(Request& request) {
         const std::lock_guard lock(mutex_);
         found_.emplace_back(number, std::move(found));
         poked_ = true;
-        wake_.notify_one();
+        wake_.ring();
       });
   if (!begun) return false;
   searching_.emplace(number, std::move(request));

@@ -36,7 +36,7 @@ void EngineBroker::wait(Request request, const Reply& reply) {
         const std::lock_guard lock(mutex_);
         given_up_.push_back(number);
         poked_ = true;
-        wake_.notify_one();
+        wake_.ring();
       });
 }
 

@@ -25,6 +25,9 @@ class Keeper {
     kFull,     // nothing was kept, for want of room
     kUnknown,  // nobody can say: only what reopen() finds is true
   };
+  // May be called on the owner's thread for a group that is to be committed next: what can be done
+  // for it there, while its rows are in that processor's caches.
+  virtual void prepare(const engine::Changes& /*group*/) {}
   virtual Kept commit(const engine::Changes& group) = 0;
   virtual void kept(Engine& engine) = 0;
   virtual void note(engine::Changes group) = 0;
