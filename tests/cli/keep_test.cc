@@ -313,7 +313,7 @@ TEST_F(KeepTest, VerifyTellsFlippedBytesAndACutFile) {
     write("store/retsu.db", damaged);
     EXPECT_EQ(retsu({"verify"}).status, 1) << "page " << page + 1;
   }
-  for (const std::size_t size : {whole.size() / 2, kPage, std::size_t{100}}) {
+  for (const std::size_t size : {whole.size() / 2, kPage, std::size_t{100}, std::size_t{0}}) {
     write("store/retsu.db", whole.substr(0, size));
     const Ran ran = retsu({"verify", "--json"});
     EXPECT_EQ(ran.status, 1) << size << ran.out << ran.err;
@@ -333,7 +333,7 @@ TEST_F(KeepTest, VerifyGoesOnBehindADamagedTable) {
   bytes.replace(static_cast<std::size_t>(*root - 1) * kPage, 8, "nonsense");
   write("store/retsu.db", bytes);
   const Ran ran = verify_damaged("age " + std::to_string(*root) + ":");
-  EXPECT_THAT(ran.out, HasSubstr("table queues: database disk image is malformed"));
+  EXPECT_THAT(ran.out, HasSubstr("table queues: retsu.db: database disk image is malformed"));
   EXPECT_THAT(ran.out, HasSubstr("row 1, column state of table tasks"));
 }
 

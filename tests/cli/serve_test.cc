@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/file_limit.h"
+#include "broker/embedded/embedded_broker.h"
 #include "cli/serve_program.h"
 #include "server/raw_client.h"
 
@@ -79,12 +80,23 @@ TEST_F(ServeTest, StopsWithinFiveSecondsThoughSomebodyWaits) {
   EXPECT_FALSE(std::ifstream(path("q/server")).good());
 }
 
+TEST_F(ServeTest, ThatWasKilledIsNotAskedForAStoreThatAnotherHolds) {
+  serve();
+  stop(SIGKILL);
+  ASSERT_TRUE(std::ifstream(path("q/server")).good());
+  const auto holder = EmbeddedBroker::open(path("q"));
+  ASSERT_TRUE(holder.has_value());
+  const Ran ran = retsu({"push", "--at", path("q"), "1"});
+  EXPECT_EQ(ran.status, 5);
+  EXPECT_THAT(ran.err, HasSubstr("is held by process " + std::to_string(::getpid())));
+}
+
 TEST_F(ServeTest, LosesNothingThatItAnsweredWhenItIsKilled) {
   serve();
   for (int i = 0; i < 20; ++i) done({"push", "--id", "t" + std::to_string(i), "1"});
   stop(SIGKILL);
   EXPECT_EQ(retsu({"tasks"}).status, 5);
-  std::filesystem::remove(path("q/server"));
+  std::filesystem::remove(path("q/server"));  // or the next would be taken for this one
   serve();
   EXPECT_THAT(lines_of(done({"tasks", "--json"})), SizeIs(20));
 }

@@ -33,7 +33,9 @@ std::optional<std::string> packed_again(std::string_view group) {
     }
   });
   if (damaged) return std::nullopt;
-  return pack_group(changes);
+  Packer packed;
+  pack_group(changes, packed);
+  return std::string(packed.view());
 }
 
 }  // namespace

@@ -294,7 +294,8 @@ struct DiskMethods {
     SimulatedDisk& on = disk(vfs);
     const std::lock_guard guard(on.mutex_);
     const auto found = on.files_.find(name);
-    *result = found != on.files_.end() && found->second->exists;
+    // A file without a byte is none, as for SQLite's own file system.
+    *result = found != on.files_.end() && found->second->exists && !found->second->seen.empty();
     return SQLITE_OK;
   }
 

@@ -5,6 +5,17 @@
 #include "base/check.h"
 
 namespace retsu::embedded {
+namespace {
+
+template <class Row>
+std::uint32_t payload_bytes(const Latest<Row>& /*latest*/) {
+  return 0;
+}
+std::uint32_t payload_bytes(const Latest<engine::TaskRow>& latest) {
+  return latest.row() == nullptr ? 0 : static_cast<std::uint32_t>(latest.row()->payload.size());
+}
+
+}  // namespace
 
 sqlite::Done Fold::prepare(sqlite::Database& database) {
   sqlite::Done done;
@@ -27,29 +38,39 @@ void Fold::turn() {
   RETSU_CHECK(left_ == 0);
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
-    rows.old.reserve(rows.young.size());
-    rows.young.take([&](const Key<Row>& place, Latest<Row> latest) {
-      rows.old.push_back({place, std::move(latest)});
-    });
-    // What the table does not have yet comes first. Of the others, many will have gone when it is
-    // their turn: tasks that have ended are not kept for long.
-    std::ranges::sort(rows.old, [](const Entry<Row>& a, const Entry<Row>& b) {
-      if (a.latest.is_new() != b.latest.is_new()) return a.latest.is_new();
-      return a.place < b.place;
-    });
+    std::swap(rows.old, rows.young);
     left_ += rows.old.size() * kCost<Row>;
   });
 }
 
-void Fold::choose(std::size_t most) {
+void Fold::sort() {
+  for_each_kind([&]<class Row>() {
+    auto& [table, young, old, order, written, chosen] = std::get<Rows<Row>>(rows_);
+    order.reserve(old.size());
+    old.in_order([&](const Key<Row>& place, Latest<Row>& latest) {
+      order.push_back({place, &latest, payload_bytes(latest)});
+    });
+    // What the table does not have yet comes first. Of the others, many will have gone when it is
+    // their turn: tasks that have ended are not kept for long.
+    std::ranges::stable_partition(order,
+                                  [](const Entry<Row>& entry) { return entry.latest->is_new(); });
+  });
+}
+
+void Fold::choose(std::size_t most, std::size_t most_bytes) {
   const auto choose_of = [&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
-    for (; most > 0 && rows.chosen < rows.old.size(); ++rows.chosen) {
+    for (; most > 0 && rows.chosen < rows.order.size(); ++rows.chosen) {
+      Entry<Row>& entry = rows.order[rows.chosen];
       most -= std::min(most, kCost<Row>);
       left_ -= kCost<Row>;
-      Entry<Row>& entry = rows.old[rows.chosen];
+      if (entry.bytes >= most_bytes) most = 0;
+      most_bytes -= std::min<std::size_t>(most_bytes, entry.bytes);
       const Latest<Row>* later = rows.young.find(entry.place);
-      entry.dropped = later != nullptr && later->is_gone();
+      if (later == nullptr || !later->is_gone()) continue;
+      entry.dropped = true;
+      // A table that never had it need not be told that it went.
+      if (entry.latest->is_new()) rows.young.erase(entry.place);
     }
   };
   // Tasks last, for the same reason as above.
@@ -64,9 +85,9 @@ sqlite::Done Fold::write() {
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
     for (std::size_t i = rows.written; done && i < rows.chosen; ++i) {
-      const Entry<Row>& entry = rows.old[i];
+      const Entry<Row>& entry = rows.order[i];
       if (entry.dropped) continue;
-      done = entry.latest.write(rows.table, entry.place);
+      done = entry.latest->write(rows.table, entry.place);
     }
   });
   return done;
@@ -75,14 +96,18 @@ sqlite::Done Fold::write() {
 void Fold::commit(const std::function<void(const engine::TaskRow&)>& visit) {
   const auto& tasks = std::get<Rows<engine::TaskRow>>(rows_);
   for (std::size_t i = tasks.written; visit && i < tasks.chosen; ++i) {
-    const engine::TaskRow* row = tasks.old[i].latest.row();
-    if (row != nullptr && !tasks.old[i].dropped) visit(*row);
+    const engine::TaskRow* row = tasks.order[i].latest->row();
+    if (row != nullptr && !tasks.order[i].dropped) visit(*row);
   }
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
-    rows.written = rows.chosen;
-    if (rows.written < rows.old.size()) return;
-    rows.old = std::vector<Entry<Row>>();
+    // Now, and not all at once when the last is written: nobody shall wait for that.
+    for (; rows.written < rows.chosen; ++rows.written) {
+      *rows.order[rows.written].latest = Latest<Row>();
+    }
+    if (rows.written < rows.order.size()) return;
+    rows.order = {};
+    rows.old.clear();
     rows.written = rows.chosen = 0;
   });
 }

@@ -32,10 +32,12 @@ class Fold {
   }
   void add(engine::Changes changes);
 
-  // Makes the young generation the old one. Only when the old one is written.
+  // Makes the young generation the old one. Only when the old one is written. It is sorted before
+  // rows are chosen, on any thread.
   void turn();
-  // The next rows of the old generation, so many or all that are left.
-  void choose(std::size_t most);
+  void sort();
+  // The next rows of the old generation: so many, or with so many bytes of payload, or all.
+  void choose(std::size_t most, std::size_t most_bytes = SIZE_MAX);
   // Writes those that were chosen. They are in the tables when the transaction is committed; if it
   // is not, roll_back().
   sqlite::Done write();
@@ -53,16 +55,18 @@ class Fold {
   template <class Row>
   struct Entry {
     Key<Row> place;
-    Latest<Row> latest;
-    bool dropped = false;  // it has gone since
+    Latest<Row>* latest;
+    std::uint32_t bytes = 0;  // of payload
+    bool dropped = false;     // it has gone since
   };
   template <class Row>
   struct Rows {
     Table<Row> table;
     YoungRows<Row> young;
-    std::vector<Entry<Row>> old;
-    std::size_t written = 0;  // of the old, for good
-    std::size_t chosen = 0;   // up to here
+    YoungRows<Row> old;
+    std::vector<Entry<Row>> order;  // in which the old are written
+    std::size_t written = 0;        // of them, for good
+    std::size_t chosen = 0;         // up to here
   };
 
   OfEachKind<Rows> rows_;

@@ -6,8 +6,9 @@
 namespace retsu::embedded {
 namespace {
 
-constexpr std::size_t kSliceRows = 400;           // when there is time: about 2 ms
-constexpr std::size_t kHurriedRows = 8'000;       // when somebody waits: few groups meet a slice
+constexpr std::size_t kSliceRows = 400;       // when there is time: about 2 ms
+constexpr std::size_t kHurriedRows = 8'000;   // when somebody waits: few groups meet a slice
+constexpr std::size_t kSliceBytes = 2 << 20;  // of payloads: a slice takes that much of the disk
 constexpr std::size_t kSlicesOfGeneration = 256;  // about: each costs a transaction
 constexpr std::size_t kMostBehind = 8;            // of a generation's parts: then it is waited for
 
@@ -59,17 +60,25 @@ void Folding::turn() {
 }
 
 void Folding::begin_slice(bool hurry) {
-  if (is_writing_) return;
-  if (fold_.left() == 0 && (hurry || young_bytes_ >= generation_bytes_)) turn();
+  if (is_writing_ || background_.is_busy()) return;
   if (fold_.left() == 0 && folded_until_ == folding_until_) {
     unfolded_bytes_ = 0;
-    return;
+    const bool is_due = young_bytes_ >= generation_bytes_ || (hurry && fold_.has_young());
+    if (!is_due) return;
+    turn();
+    // With 100,000 rows that takes longer than a caller shall wait.
+    return background_.start([this] { fold_.sort(); });
   }
   if (!hurry && unfolded_bytes_ < generation_bytes_ / kSlicesOfGeneration) return;
   // The old generation is written when the young one is as large as that was, or a little sooner.
   const std::size_t bytes = std::exchange(unfolded_bytes_, 0);
-  const std::size_t rows = turned_rows_ * (bytes + bytes / 4) / generation_bytes_ + 1;
-  fold_.choose(hurry ? std::max(rows, kHurriedRows) : rows);
+  const std::size_t due = turned_rows_ * (bytes + bytes / 4) / generation_bytes_ + 1;
+  const std::size_t rows = hurry ? std::max(due, kHurriedRows) : due;
+  const std::size_t left = fold_.left();
+  fold_.choose(rows, std::max(2 * bytes, kSliceBytes));
+  // Those whose payloads were too large for one slice come with the next, which is due the sooner.
+  const std::size_t chosen = left - fold_.left();
+  if (chosen < std::min(due, left)) unfolded_bytes_ = bytes - bytes * chosen / due;
   is_writing_ = true;
   const bool last = fold_.left() == 0;
   background_.start([this, last] { written_ = write(last); });
@@ -84,11 +93,13 @@ std::optional<sqlite::Done> Folding::end_slice(const Visit& visit, bool wait) {
 }
 
 std::optional<sqlite::Done> Folding::slice(const Visit& visit) {
+  background_.wait();  // it may be sorting
   if (fold_.left() == 0) {
     if (!fold_.has_young()) return std::nullopt;
     turn();
+    fold_.sort();
   }
-  fold_.choose(kSliceRows);
+  fold_.choose(kSliceRows, kSliceBytes);
   return end(write(fold_.left() == 0), visit);
 }
 
@@ -115,8 +126,12 @@ sqlite::Done Folding::write(bool last) {
                return set_folded_.run();
              })
              .and_then([&] { return commit_.run(); });
-  if (done && last) done = database_.execute("PRAGMA synchronous = NORMAL");
-  return done.and_then([&] { return carry_over_log(); });
+  if (!done) return done;
+  if (last) done = database_.execute("PRAGMA synchronous = NORMAL");
+  done = done.and_then([&] { return carry_over_log(); });
+  // The tables have these rows now: they cannot be put back and chosen again, only read anew.
+  if (!done) done.error().code = SQLITE_IOERR;
+  return done;
 }
 
 // That it is put off is no failure. But if the log cannot be synced now, a later sync that succeeds

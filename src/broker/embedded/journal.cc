@@ -8,18 +8,16 @@ namespace retsu::embedded {
 namespace {
 
 template <class Row>
-void pack_entry(Packer& out, const std::optional<Row>& before, const std::optional<Row>& after,
-                std::string& scratch) {
+void pack_entry(Packer& out, const std::optional<Row>& before, const std::optional<Row>& after) {
   const Row& row = after ? *after : *before;
   const What what = !after ? What::kRemoved : before ? What::kChanged : What::kCreated;
   out.number(Kind<Row>::kNumber * 4 + static_cast<unsigned>(what));
   const Key<Row> key = key_of(row);
   std::apply([&](const auto&... part) { (pack(out, part, part), ...); }, key);
-  scratch.clear();
-  Packer fields(scratch);
-  if (after && before) pack_fields(fields, *before, *after);
-  if (after && !before) pack_fields(fields, blank<Row>(key), *after);
-  out.bytes(scratch);
+  out.with_length([&] {
+    if (after && before) pack_fields(out, *before, *after, kFixed);
+    if (after && !before) pack_fields(out, blank<Row>(key), *after);
+  });
 }
 
 // The first and the last change of each object in a group, in the order of the first ones.
@@ -47,12 +45,11 @@ class Sums {
 
 }  // namespace
 
-std::string pack_group(const engine::Changes& changes) {
-  std::string group(1, kJournalFormat);
-  Packer out(group);
-  std::string scratch;
+void pack_group(const engine::Changes& changes, Packer& out) {
+  out.clear();
+  out.raw({&kJournalFormat, 1});
   const AsStored write{[&](const auto& before, const auto& after) {
-    if (before || after) pack_entry(out, before, after, scratch);
+    if (before || after) pack_entry(out, before, after);
   }};
   Sums<engine::QueueChange, engine::Queue> queues;
   Sums<engine::LineChange, engine::Line> lines;
@@ -71,9 +68,8 @@ std::string pack_group(const engine::Changes& changes) {
   queues.for_each(write);
   lines.for_each(write);
   meta.for_each(write);
-  const std::int64_t sum = sum_of(group);
-  group.append(reinterpret_cast<const char*>(&sum), sizeof sum);
-  return group;
+  const std::int64_t sum = sum_of(out.view());
+  out.raw({reinterpret_cast<const char*>(&sum), sizeof sum});
 }
 
 bool Overlay::add(std::string_view group, Engine& engine) {

@@ -21,7 +21,8 @@ inline constexpr char kJournalFormat = 1;
 enum class What : std::uint8_t { kCreated, kChanged, kRemoved };
 
 // Of rows that a group changes again and again (queues, lines, meta) only the sum is written.
-std::string pack_group(const engine::Changes& changes);
+// In place of what `out` had.
+void pack_group(const engine::Changes& changes, Packer& out);
 
 // What the journal says about each row: steps to be done to what the tables say.
 class Overlay {

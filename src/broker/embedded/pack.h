@@ -1,8 +1,10 @@
 // Rows as bytes, for the journal: of a change, only the fields that it changed.
 #pragma once
 
+#include <algorithm>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,22 +22,68 @@ namespace retsu::embedded {
 // Numbers are written seven bits a byte, the lowest first; what has a length, after it.
 class Packer {
  public:
-  explicit Packer(std::string& to) : to_(to) {}
-
   void number(std::uint64_t value) {
-    char bytes[10];
-    std::size_t size = 0;
-    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
-    bytes[size++] = static_cast<char>(value);
-    to_.append(bytes, size);
+    char* const to = room(kNumberBytes);
+    *to = static_cast<char>(value);
+    size_ += value < 0x80 ? 1 : put(value, to);
   }
   void bytes(std::string_view value) {
     number(value.size());
-    to_.append(value);
+    raw(value);
+  }
+  void raw(std::string_view value) {
+    if (value.empty()) return;
+    std::memcpy(room(value.size()), value.data(), value.size());
+    size_ += value.size();
+  }
+  // What `write` writes, with its length before it. That takes one byte, nearly always.
+  template <class Write>
+  void with_length(const Write& write) {
+    const std::size_t start = size_;
+    room(1);
+    ++size_;
+    write();
+    const std::size_t length = size_ - start - 1;
+    char number[kNumberBytes];
+    const std::size_t taken = put(length, number);
+    char* const place = room(taken - 1) - length - 1;
+    if (taken > 1) std::memmove(place + taken, place + 1, length);
+    std::memcpy(place, number, taken);
+    size_ += taken - 1;
+  }
+
+  [[nodiscard]] std::string_view view() const { return {bytes_.get(), size_}; }
+  // The memory stays, if it is as much as most need.
+  void clear() {
+    size_ = 0;
+    if (capacity_ > kKeptBytes) *this = Packer();
   }
 
  private:
-  std::string& to_;
+  static constexpr std::size_t kNumberBytes = 10;  // at most
+  static constexpr std::size_t kKeptBytes = std::size_t{4} << 20;
+
+  static std::size_t put(std::uint64_t value, char* to) {
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) to[size++] = static_cast<char>(value | 0x80);
+    to[size++] = static_cast<char>(value);
+    return size;
+  }
+  // Where so many bytes may be written.
+  char* room(std::size_t bytes) {
+    if (capacity_ - size_ < bytes) grow(bytes);
+    return bytes_.get() + size_;
+  }
+  void grow(std::size_t bytes) {
+    capacity_ = std::max<std::size_t>({2 * capacity_, size_ + bytes, 64});
+    auto grown = std::make_unique_for_overwrite<char[]>(capacity_);
+    if (size_ > 0) std::memcpy(grown.get(), bytes_.get(), size_);
+    bytes_ = std::move(grown);
+  }
+
+  std::unique_ptr<char[]> bytes_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
 };
 
 // Reads what a Packer wrote. After damage everything is 0 or empty, and failed() says so.
@@ -113,7 +161,7 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
 }
 
 template <class T>
-void pack_fields(Packer& out, const T& before, const T& after);
+void pack_fields(Packer& out, const T& before, const T& after, unsigned but = 0);
 template <class T>
 void unpack_fields(Unpacker& in, T& value);
 
@@ -206,13 +254,13 @@ void unpack(Unpacker& in, T& value) {
   }
 }
 
-// A bit for each field that differs, then those fields.
+// A bit for each field that differs, but for those of some use, then those fields.
 template <class T>
-void pack_fields(Packer& out, const T& before, const T& after) {
+void pack_fields(Packer& out, const T& before, const T& after, unsigned but) {
   std::uint64_t changed = 0;
   std::uint64_t bit = 1;
   for_each_field<T>([&](const auto& field) {
-    if (before.*field.member != after.*field.member) changed |= bit;
+    if ((field.use & but) == 0 && before.*field.member != after.*field.member) changed |= bit;
     bit <<= 1;
   });
   out.number(changed);

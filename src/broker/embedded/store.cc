@@ -22,6 +22,7 @@ namespace {
 constexpr std::uint64_t kForgottenAtOnce = 4;  // groups: more than the one that comes
 constexpr std::uint64_t kTidiedGroups = 64;    // likewise, when there is time
 constexpr auto kSoon = std::chrono::milliseconds(0);
+constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
 
 // For what old logs have, which goes into their files, and a little more.
 bool has_room_to_start(const std::string& directory) {
@@ -42,6 +43,8 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, StoreSe
   if (auto made = make_directory(directory); !made) return tl::unexpected(std::move(made.error()));
   auto lock = LockFile::take(directory + kLockFile);
   if (!lock) return tl::unexpected(std::move(lock.error()));
+  std::error_code ignored;
+  std::filesystem::remove(directory + kServerFile, ignored);  // of one that was killed
   return std::unique_ptr<Store>(new Store(directory, settings, std::move(*lock)));
 }
 
@@ -75,19 +78,33 @@ Status Store::reopen(Engine& engine) {
   disconnect();
   lost_payload_ = false;
   end_searches();
-  has_ballast_ = has_room();
-  lacks_room_ = !has_ballast_;
+  // The ballast comes when tables have been made: where it is, they have been.
+  const bool is_new = !file_exists(directory_ + kDatabaseFile, settings_.vfs);
+  if (is_new && file_exists(directory_ + kBallastFile)) {
+    return tl::unexpected(store_error(
+        directory_, {SQLITE_CORRUPT, "retsu.db is empty or gone, though there was a store"}));
+  }
+  if (!is_new) lacks_room_ = !has_room();
   if (!has_room_to_start(directory_)) lacks_room_ |= give_up_ballast();
   auto done = connect();
+  if (is_new && done) lacks_room_ = !has_room();
   old_log_ = OldLog::kHasToGo;  // from now on this is called after failures
   if (done) done = load(engine);
   if (!done) disconnect();
   return done;
 }
 
+// With what the pages say, who know the place best.
+Error Store::refusal(sqlite::Failure failure, const sqlite::Done& pages) const {
+  const bool is_news = !pages && pages.error().message != failure.message;
+  if (failure.is_damage() && is_news) failure.message += "; " + pages.error().message;
+  return store_error(directory_, failure);
+}
+
 Status Store::connect() {
   const auto refused = [&](const sqlite::Failure& failure) {
-    return tl::unexpected(store_error(directory_, failure));
+    return tl::unexpected(
+        refusal(failure, failure.is_damage() ? check_all_pages() : sqlite::Done()));
   };
   const std::string tables = directory_ + kDatabaseFile;
   auto database = open_to_write(tables, settings_.vfs, old_log_);
@@ -112,16 +129,13 @@ Status Store::connect() {
 
 Status Store::load(Engine& engine) {
   // Rows are looked at one by one; that none is missing, only the pages can tell.
-  auto pages = std::async(std::launch::async, [this] {
-    return check_pages(kDatabaseFile).and_then([this] {
-      return journal_ ? check_pages(kJournalFile) : sqlite::Done();
-    });
-  });
+  auto pages = std::async(std::launch::async, [this] { return check_all_pages(); });
   sqlite::Database& tables = folding_->database();
   Loader loader(tables, journal_ ? journal_->database() : tables, engine);
   auto done = embedded::load(loader, engine, &folding_->rows(), settings_.payload_bytes);
   const auto pages_done = pages.get();
-  if (done) done = pages_done;
+  if (!done) return tl::unexpected(refusal(done.error(), pages_done));
+  done = pages_done;
   if (done && !journal_) done = begin_journal();
   // A commit of the tables is in their log; only that which lets the journal forget is synced.
   if (done) done = tables.execute("PRAGMA synchronous = NORMAL");
@@ -134,13 +148,10 @@ Status Store::load(Engine& engine) {
   return {};
 }
 
-sqlite::Done Store::check_pages(const std::string& file) const {
-  auto database = open_to_read(directory_ + file, settings_.vfs);
-  if (!database) return tl::unexpected(database.error());
-  const auto found = database->text("PRAGMA quick_check(1)");
-  if (!found) return tl::unexpected(found.error());
-  if (*found != "ok") return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, *found});
-  return {};
+sqlite::Done Store::check_all_pages() const {
+  return check_pages(directory_ + kDatabaseFile, settings_.vfs).and_then([this] {
+    return journal_ ? check_pages(directory_ + kJournalFile, settings_.vfs) : sqlite::Done();
+  });
 }
 
 // Gives the journal its file, with the groups that the tables' database has in its own table. Until
@@ -201,12 +212,17 @@ Json Store::payload(engine::Sequence sequence) {
   return {};
 }
 
+void Store::prepare(const engine::Changes& group) {
+  pack_group(group, group_);
+  is_prepared_ = true;
+}
+
 Store::Kept Store::commit(const engine::Changes& group) {
+  if (!std::exchange(is_prepared_, false)) pack_group(group, group_);
   if (!journal_ || !folding_) return Kept::kUnknown;
   if (std::exchange(lacks_room_, false)) return Kept::kFull;
-  group_ = pack_group(group);
   const auto done = journal_->begin()
-                        .and_then([&] { return journal_->add(next_group_, group_); })
+                        .and_then([&] { return journal_->add(next_group_, group_.view()); })
                         .and_then([&] { return forget_folded(kForgottenAtOnce); })
                         .and_then([&] { return timed_commit(); });
   if (!done) return failed(done.error());
@@ -225,19 +241,17 @@ sqlite::Done Store::timed_commit() {
 void Store::kept(Engine& engine) {
   ++next_group_;
   ++figures_->groups;
-  figures_->journal_bytes += group_.size();
+  figures_->journal_bytes += group_.view().size();
   if (!folding_) return;
-  folding_->kept(group_.size());
-  const bool had_ballast = has_ballast_;
+  folding_->kept(group_.view().size());
   folded(folding_->end_slice(parking(&engine)));
-  // It was given up for work that is to be finished, not for pushes.
-  lacks_room_ |= had_ballast && !has_ballast_;
 }
 
 void Store::note(engine::Changes group) {
   if (!folding_) return;
   folding_->note(std::move(group), next_group_ - 1);
-  folding_->begin_slice(is_awaited());
+  rows_fit_ = rows_fit_ || has_room_for_rows();
+  if (rows_fit_) folding_->begin_slice(is_awaited());
 }
 
 bool Store::search(const ListTasks& list, std::size_t tasks, Done done) {
@@ -288,25 +302,23 @@ sqlite::Done Store::forget_folded(std::uint64_t most) {
 
 // What the tables have need not be in memory.
 Folding::Visit Store::parking(Engine* engine) const {
-  return [this, engine](const engine::TaskRow& task) {
-    if (engine != nullptr &&
-        engine->payload_bytes() > static_cast<std::int64_t>(settings_.payload_bytes)) {
-      engine->park_payload(task.id, task.sequence);
-    }
+  const auto is_full = [engine, most = static_cast<std::int64_t>(settings_.payload_bytes)] {
+    return engine->payload_bytes() > most;
+  };
+  if (engine == nullptr || !is_full()) return {};
+  return [engine, is_full](const engine::TaskRow& task) {
+    if (is_full()) engine->park_payload(task.id, task.sequence);
   };
 }
 
 void Store::folded(const std::optional<sqlite::Done>& slice) {
   if (!slice) return begin_searches();
-  if (*slice) {
-    rows_fit_ = true;
-    return begin_searches();
-  }
+  rows_fit_ = *slice && has_room_for_rows();
+  if (*slice) return begin_searches();
   const sqlite::Failure& failure = slice->error();
   if (failure.is_busy()) return;  // somebody else writes: later
   if (!failure.is_full()) return folding_.reset();
-  rows_fit_ = false;
-  if (!give_up_ballast()) end_searches();
+  end_searches();
 }
 
 Store::Kept Store::failed(const sqlite::Failure& failure) {
@@ -324,13 +336,20 @@ Store::Kept Store::failed(const sqlite::Failure& failure) {
 
 std::chrono::milliseconds Store::tidy(Engine* engine) {
   if (!works()) return kNoWork;
+  const bool closes = engine == nullptr;  // then the journal goes as a whole
   const auto visit = parking(engine);
   auto slice = folding_->end_slice(visit, true);
-  if (!slice) slice = folding_->slice(visit);
+  if (!slice) {
+    rows_fit_ = has_room_for_rows();
+    if (!rows_fit_) {
+      end_searches();
+      return closes ? kNoWork : kLookForRoomEvery;
+    }
+    slice = folding_->slice(visit);
+  }
   const bool folds = slice.has_value();
   folded(slice);
-  if (folds && !*slice) return std::chrono::seconds(1);
-  const bool closes = engine == nullptr;  // then the journal goes as a whole
+  if (folds && !*slice) return kLookForRoomEvery;
   if (closes || first_group_ >= folding_->folded_until()) return folds ? kSoon : kNoWork;
   const auto done =
       journal_->begin().and_then([&] { return forget_folded(kTidiedGroups); }).and_then([&] {
@@ -338,30 +357,44 @@ std::chrono::milliseconds Store::tidy(Engine* engine) {
       });
   if (!done) {
     failed(done.error());
-    return std::chrono::seconds(1);
+    return kLookForRoomEvery;
   }
   journal_->carry_over_log();
   return kSoon;
 }
 
 bool Store::give_up_ballast() {
-  if (!has_ballast_) return false;
-  has_ballast_ = false;
+  const bool had = has_ballast_.exchange(false);
   std::error_code ignored;
-  return std::filesystem::remove(directory_ + kBallastFile, ignored);
+  if (had) std::filesystem::remove(directory_ + kBallastFile, ignored);
+  return had;
 }
 
 bool Store::has_room() {
-  if (settings_.ballast_bytes == 0) return true;
+  has_ballast_ = settings_.ballast_bytes == 0 || make_ballast();
+  if (has_ballast_) lacks_room_ = false;
+  return has_ballast_;
+}
+
+// The journal has these rows, so they can wait: what is left of a disk that is nearly full is for
+// groups. As much as the ballast is, so that a slice, and a log that is carried over, leave some.
+bool Store::has_room_for_rows() const {
+  if (!has_ballast_) return false;
+  std::error_code failure;
+  const auto space = std::filesystem::space(directory_, failure);
+  return failure || space.available >= settings_.ballast_bytes;
+}
+
+bool Store::make_ballast() {
   const std::string path = directory_ + kBallastFile;
   std::error_code ignored;
   if (std::filesystem::file_size(path, ignored) == settings_.ballast_bytes && !ignored) return true;
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return false;
-  has_ballast_ = ::posix_fallocate(file, 0, static_cast<off_t>(settings_.ballast_bytes)) == 0;
+  const bool made = ::posix_fallocate(file, 0, static_cast<off_t>(settings_.ballast_bytes)) == 0;
   ::close(file);
-  if (!has_ballast_) std::filesystem::remove(path, ignored);
-  return has_ballast_;
+  if (!made) std::filesystem::remove(path, ignored);
+  return made;
 }
 
 }  // namespace retsu::embedded

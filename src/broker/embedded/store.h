@@ -54,6 +54,7 @@ class Store final : public Keeper {
                                              StoreSettings settings = {});
   ~Store() override;  // folds all, so that the tables are up to date
 
+  void prepare(const engine::Changes& group) override;
   Kept commit(const engine::Changes& group) override;
   void kept(Engine& engine) override;
   void note(engine::Changes group) override;
@@ -76,7 +77,8 @@ class Store final : public Keeper {
   void end_journal();
   void stop_reading();
   void disconnect();
-  [[nodiscard]] sqlite::Done check_pages(const std::string& file) const;
+  [[nodiscard]] sqlite::Done check_all_pages() const;
+  [[nodiscard]] Error refusal(sqlite::Failure failure, const sqlite::Done& pages) const;
   Kept failed(const sqlite::Failure& failure);
   sqlite::Done timed_commit();
   sqlite::Done forget_folded(std::uint64_t most);
@@ -87,6 +89,8 @@ class Store final : public Keeper {
   [[nodiscard]] bool goes_on(const ListTasks& list) const;
   void begin_searches();
   void end_searches();
+  bool make_ballast();
+  [[nodiscard]] bool has_room_for_rows() const;
   bool give_up_ballast();
 
   const std::string directory_;
@@ -94,9 +98,10 @@ class Store final : public Keeper {
   const std::shared_ptr<StoreFigures> figures_ = std::make_shared<StoreFigures>();
   LockFile lock_;
   OldLog old_log_ = OldLog::kMayStay;
-  bool has_ballast_ = false;
+  // Given up for work that is to be finished, by a commit that may run beside the owner.
+  std::atomic<bool> has_ballast_ = false;
   bool lacks_room_ = false;  // the next commit says so, once, and pushes are refused
-  bool rows_fit_ = true;     // so lists can be read from the tables
+  bool rows_fit_ = true;     // into the tables, when there was last a look
 
   // For payloads, while the others may be writing.
   struct Payloads {
@@ -109,7 +114,8 @@ class Store final : public Keeper {
   std::optional<Payloads> payloads_;
   bool lost_payload_ = false;
 
-  std::string group_;              // that is committed, or was last
+  Packer group_;                   // that is committed, or was last
+  bool is_prepared_ = false;       // it has the bytes of the next one to be committed
   std::uint64_t first_group_ = 1;  // in the journal
   std::uint64_t next_group_ = 1;
 

@@ -72,6 +72,20 @@ sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const c
   return database;
 }
 
+sqlite::Done check_pages(const std::string& path, const char* vfs) {
+  auto database = open_to_read(path, vfs);
+  if (!database) return tl::unexpected(std::move(database.error()));
+  const auto answer = database->text("PRAGMA quick_check(1)");
+  if (!answer) return tl::unexpected(answer.error());
+  sqlite::Done done;
+  for_each_problem(*answer, [&](std::string_view line) {
+    done = tl::unexpected(sqlite::Failure{
+        SQLITE_CORRUPT,
+        fmt::format("{}: {}", std::filesystem::path(path).filename().string(), line)});
+  });
+  return done;
+}
+
 std::string journal_beside(const std::string& database_file) {
   const std::string directory = std::filesystem::path(database_file).parent_path().string();
   return (directory.empty() ? "." : directory) + kJournalFile;

@@ -1,8 +1,10 @@
 // The files of a store's directory.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/sqlite.h"
 #include "model/error.h"
@@ -13,6 +15,7 @@ inline constexpr const char* kDatabaseFile = "/retsu.db";
 inline constexpr const char* kJournalFile = "/journal.db";
 inline constexpr const char* kLockFile = "/lock";
 inline constexpr const char* kBallastFile = "/ballast";
+inline constexpr const char* kServerFile = "/server";  // where whoever has it open serves it
 
 // Told now and then what is being done and how far it is; `whole` 0: nobody knows.
 using OnProgress =
@@ -35,8 +38,23 @@ enum class OldLog : std::uint8_t { kMayStay, kHasToGo };
 sqlite::Outcome<sqlite::Database> open_to_write(const std::string& path, const char* vfs,
                                                 OldLog old_log);
 
+// Refused: what is wrong with the pages of a database, and where.
+sqlite::Done check_pages(const std::string& path, const char* vfs);
+
+// visit(line) for each that SQLite says about the pages of a database, in one answer of its checks.
+template <class Visit>
+void for_each_problem(std::string_view answer, Visit visit) {
+  while (!answer.empty()) {
+    const std::string_view line = answer.substr(0, answer.find('\n'));
+    // The first says which database.
+    if (line != "ok" && !line.starts_with("***")) visit(line);
+    answer.remove_prefix(std::min(line.size() + 1, answer.size()));
+  }
+}
+
 std::string journal_beside(const std::string& database_file);
 
+// Whether it has a byte: for SQLite a file without any is none.
 bool file_exists(const std::string& path, const char* vfs = nullptr);
 
 // The file and what SQLite keeps beside it. The file system may be another one than the default.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <future>
 
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
@@ -33,6 +35,12 @@ class StoreTest : public testing::Test {
     auto database = sqlite::Database::open(path_ + "/retsu.db", SQLITE_OPEN_READWRITE);
     EXPECT_TRUE(database.has_value());
     return std::move(*database);
+  }
+
+  void start_over() {
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      std::filesystem::remove(entry);
+    }
   }
 
   TemporaryDirectory directory_;
@@ -87,6 +95,18 @@ TEST_F(StoreTest, IsReadableWithSqliteWhenItIsClosed) {
   EXPECT_EQ(*database.text("SELECT state FROM tasks WHERE id = 'a'"), "FAILED");
   EXPECT_EQ(*database.text("SELECT payload FROM tasks WHERE id = 'a'"), R"({"to":"bob"})");
   EXPECT_EQ(*database.text("SELECT error FROM failed_jobs WHERE id = 'a'"), "no answer");
+}
+
+TEST_F(StoreTest, GivesATaskToWhoWaitsInTheGroupThatPushedIt) {
+  const auto broker = open();
+  std::promise<Answer> claimed;
+  broker->submit(Claim{.wait_ms = 60'000}, {},
+                 [&](Answer answer) { claimed.set_value(std::move(answer)); });
+  ASSERT_TRUE(call(*broker, Stats{}));  // is answered when the claim waits
+  const std::uint64_t groups = broker->figures().groups;
+  ASSERT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(1)}));
+  EXPECT_EQ(std::get<ClaimReply>(*claimed.get_future().get()).tasks.size(), 1);
+  EXPECT_EQ(broker->figures().groups, groups + 1) << "each is a sync";
 }
 
 TEST_F(StoreTest, IsNotWrittenToWhenSomebodyLooks) {
@@ -187,7 +207,7 @@ void make_earlier(const std::string& path, std::int64_t version) {
 
 TEST_F(StoreTest, OfAnEarlierVersionIsBroughtUpToDate) {
   for (const std::int64_t version : {2, 3, 4}) {
-    std::filesystem::remove(path_ + "/retsu.db");
+    start_over();
     Settle settle;
     settle.all = Outcome::kFinish;
     {
@@ -241,6 +261,32 @@ TEST_F(StoreTest, WithADamagedRowIsRefusedAndTheRowIsNamed) {
   EXPECT_THAT(refused().message, HasSubstr("row 2, column state of table tasks"));
 }
 
+TEST_F(StoreTest, WithADamagedPageIsRefusedAndThePageIsNamed) {
+  constexpr std::streamoff kPage = 8'192;
+  for (const char* const table : {"tasks", "meta", "journal_file", "queues"}) {
+    start_over();
+    ASSERT_TRUE(call(*open(), Push{.tasks = std::vector<NewTask>(3)}));
+    const auto root = file().integer(
+        std::string("SELECT rootpage FROM sqlite_schema WHERE name = '") + table + "'");
+    {
+      std::fstream bytes(path_ + "/retsu.db", std::ios::in | std::ios::out | std::ios::binary);
+      bytes.seekp((*root - 1) * kPage).write("nonsense", 8);
+      ASSERT_TRUE(bytes.good());
+    }
+    EXPECT_THAT(refused().message, HasSubstr("retsu.db: Page " + std::to_string(*root))) << table;
+  }
+}
+
+TEST_F(StoreTest, WhoseTablesAreEmptyOrGoneIsRefused) {
+  const std::string tables = path_ + "/retsu.db";
+  std::ofstream(tables).close();  // as one that was killed while it made them leaves them
+  ASSERT_TRUE(call(*open(), Push{.tasks = std::vector<NewTask>(1)}));
+  std::filesystem::resize_file(tables, 0);
+  EXPECT_THAT(refused().message, HasSubstr("retsu.db is empty or gone"));
+  std::filesystem::remove(tables);
+  EXPECT_THAT(refused().message, HasSubstr("retsu.db is empty or gone"));
+}
+
 TEST_F(StoreTest, WithDamagedTasksOfAClaimIsRefusedAndTheRowIsNamed) {
   const char* const changes[] = {
       "tasks = replace(tasks, 'finish', 'finisj'), checksum = NULL",  // no such outcome
@@ -250,7 +296,7 @@ TEST_F(StoreTest, WithDamagedTasksOfAClaimIsRefusedAndTheRowIsNamed) {
       "tasks = '[', checksum = NULL",
   };
   for (const char* const change : changes) {
-    std::filesystem::remove(path_ + "/retsu.db");
+    start_over();
     {
       const auto broker = open();
       ASSERT_TRUE(call(*broker, Push{.tasks = std::vector<NewTask>(3)}));
@@ -316,12 +362,13 @@ TEST_F(StoreTest, WithADamagedGroupIsRefusedAndTheGroupIsNamed) {
 
 TEST_F(StoreTest, WithAGroupMissingIsRefused) {
   open().reset();
-  const std::string empty = embedded::pack_group({});
+  embedded::Packer empty;
+  embedded::pack_group({}, empty);
   sqlite::Database database = file();
   auto add = database.prepare("INSERT INTO journal VALUES (?, ?)");
   for (const std::int64_t number : {1, 3}) {
     add->bind(1, number);
-    add->bind_blob(2, empty);
+    add->bind_blob(2, empty.view());
     ASSERT_TRUE(add->run());
   }
   EXPECT_THAT(refused().message, HasSubstr("group 2 is missing"));

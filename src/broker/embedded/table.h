@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <bitset>
-#include <deque>
+#include <forward_list>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -46,13 +46,19 @@ std::vector<std::string> columns_of() {
 
 // The places of a statement to which something is bound. Most columns of most tasks are NULL, and
 // what was bound to nothing stays so.
-using Bound = std::bitset<64>;
+struct Bound {
+  std::bitset<64> places;
+  std::string summed;  // memory for the values of a row, which is used again
+};
 
 // Binds values one after the other, and then their sum. Keeps what must live until the statement
 // has run.
 class Binder {
  public:
-  Binder(sqlite::Statement& statement, Bound& bound) : statement_(statement), bound_(bound) {}
+  Binder(sqlite::Statement& statement, Bound& bound)
+      : statement_(statement), bound_(bound.places), summed_(bound.summed) {
+    summed_.clear();
+  }
 
   template <class T>
   void add(const T& value) {
@@ -82,15 +88,15 @@ class Binder {
     } else if constexpr (std::is_same_v<T, std::string>) {
       text(value);
     } else if constexpr (std::is_same_v<T, engine::Waits> || kIsArray<T>) {
-      std::string& packed = kept_.emplace_back();
-      Packer out(packed);
+      Packer out;
       pack(out, T{}, value);
+      const std::string& packed = kept_.emplace_front(out.view());
       values_.bytes(packed);
       statement_.bind_blob(next(), packed);
     } else if constexpr (kByFields<T>) {
       for_each_field<T>([&](const auto& field) { add(value.*field.member); });
     } else {
-      std::string& json = kept_.emplace_back();
+      std::string& json = kept_.emplace_front();
       append_json(json, value);
       text(json);
     }
@@ -134,11 +140,11 @@ class Binder {
   }
 
   sqlite::Statement& statement_;
-  Bound& bound_;
-  std::string summed_;
+  std::bitset<64>& bound_;
+  std::string& summed_;
   ValueWriter values_{summed_};
   int place_ = 0;
-  std::deque<std::string> kept_;
+  std::forward_list<std::string> kept_;
 };
 
 // Reads the columns of a row one after the other. failed() is then the number of the first that is

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "broker/embedded/load.h"
 #include "broker/embedded/references.h"
 #include "broker/embedded/schema.h"
@@ -9,6 +11,33 @@
 
 namespace retsu::embedded {
 namespace {
+
+namespace fs = std::filesystem;
+
+// All that is wrong with the pages of a database. `where`: before each line.
+sqlite::Done check_all_pages(sqlite::Database& database, const char* where, Verdict& verdict,
+                             const std::function<void()>& tick) {
+  const std::size_t before = verdict.problems.size();
+  tick();
+  database.on_tick(&tick);
+  auto done = [&]() -> sqlite::Done {
+    auto found = database.prepare("PRAGMA integrity_check");
+    if (!found) return tl::unexpected(std::move(found.error()));
+    for (;;) {
+      const auto more = found->step();
+      if (!more) return tl::unexpected(more.error());
+      if (!*more) return {};
+      for_each_problem(found->text(0), [&](std::string_view line) {
+        verdict.problems.push_back(fmt::format("{}{}", where, line));
+      });
+    }
+  }();
+  database.on_tick(nullptr);
+  // It may give up at a page that it has told of; the tables may still be read in part.
+  if (done || !done.error().is_damage()) return done;
+  if (verdict.problems.size() == before) verdict.problems.push_back(done.error().message);
+  return {};
+}
 
 class Verification {
  public:
@@ -26,38 +55,7 @@ class Verification {
 
  private:
   sqlite::Done check_pages(sqlite::Database& database, const char* where) {
-    const std::size_t before = verdict_.problems.size();
-    say("pages", 0, 0);
-    const std::function<void()> tick = [&] { say("pages", 0, 0); };
-    database.on_tick(&tick);
-    auto done = [&]() -> sqlite::Done {
-      auto found = database.prepare("PRAGMA integrity_check");
-      if (!found) return tl::unexpected(std::move(found.error()));
-      for (;;) {
-        const auto more = found->step();
-        if (!more) return tl::unexpected(more.error());
-        if (!*more) return {};
-        add_lines(where, found->text(0));
-      }
-    }();
-    database.on_tick(nullptr);
-    // It may give up at a page that it has told of; the tables may still be read in part.
-    if (done || !done.error().is_damage()) return done;
-    if (verdict_.problems.size() == before) {
-      verdict_.problems.push_back(where + done.error().message);
-    }
-    return {};
-  }
-
-  // One answer of SQLite may hold several lines; the first says which database.
-  void add_lines(const char* where, std::string_view text) {
-    while (!text.empty()) {
-      const std::string_view line = text.substr(0, text.find('\n'));
-      if (line != "ok" && !line.starts_with("***")) {
-        verdict_.problems.push_back(fmt::format("{}{}", where, line));
-      }
-      text.remove_prefix(std::min(line.size() + 1, text.size()));
-    }
+    return check_all_pages(database, where, verdict_, [&] { say("pages", 0, 0); });
   }
 
   sqlite::Done check_rows() {
@@ -116,8 +114,19 @@ Result<Verdict> verify(const std::string& database_file, const OnProgress& on_pr
     verdict.problems.push_back(failure.message);
     return std::move(verdict);
   };
+  std::error_code ignored;
+  if (fs::exists(database_file, ignored) && !file_exists(database_file)) {
+    return judge({SQLITE_CORRUPT, fs::path(database_file).filename().string() + " is empty"});
+  }
   auto store = Snapshot::take(database_file);
-  if (!store) return judge(store.error());
+  if (!store) {
+    // The pages say where.
+    auto tables = open_to_read(database_file);
+    if (tables && store.error().is_damage()) {
+      (void)check_all_pages(*tables, "", verdict, [] {});
+    }
+    return judge(store.error());
+  }
   verdict.version = store->version;
   if (store->journal) {
     const std::string journal = journal_beside(database_file);

@@ -1,6 +1,7 @@
 // What rows have become, found by their place in a table.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "broker/embedded/latest.h"
 
@@ -29,12 +31,16 @@ class YoungRows {
   void erase(const Key<Row>& place) { rows_.erase(place); }
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
 
-  // visit(place, latest) for each, in no particular order; then there are none.
+  // visit(place, latest) for each, by place.
   template <class Visit>
-  void take(Visit visit) {
-    for (auto& [place, latest] : rows_) visit(place, std::move(latest));
-    rows_.clear();
+  void in_order(Visit visit) {
+    std::vector<typename decltype(rows_)::value_type*> order;
+    order.reserve(rows_.size());
+    for (auto& row : rows_) order.push_back(&row);
+    std::ranges::sort(order, {}, [](const auto* row) -> const Key<Row>& { return row->first; });
+    for (auto* row : order) visit(row->first, row->second);
   }
+  void clear() { rows_ = {}; }
 
  private:
   boost::unordered_flat_map<Key<Row>, Latest<Row>, KeyHash> rows_;
@@ -51,7 +57,7 @@ class YoungRows<Row, true> {
     if (page == nullptr) {
       auto& made = pages_[number / kRows];
       made = std::make_unique<Page>();
-      page = remember(number / kRows, made.get());
+      page = remember(number, made.get());
     }
     const std::uint32_t bit = 1U << number % kRows;
     size_ += (page->used & bit) == 0 ? 1 : 0;
@@ -72,24 +78,25 @@ class YoungRows<Row, true> {
     --size_;
     if (page->used != 0) return;
     pages_.erase(number / kRows);
-    last_ = nullptr;
+    remember(number, nullptr);
   }
   [[nodiscard]] std::size_t size() const { return size_; }
 
   template <class Visit>
-  void take(Visit visit) {
+  void in_order(Visit visit) {
     using Number = std::tuple_element_t<0, Key<Row>>;
-    for (auto& [page_number, page] : pages_) {
+    std::vector<std::pair<std::uint64_t, Page*>> order;
+    order.reserve(pages_.size());
+    for (auto& [page_number, page] : pages_) order.emplace_back(page_number, page.get());
+    std::ranges::sort(order);
+    for (const auto& [page_number, page] : order) {
       for (std::uint64_t i = 0; i < kRows; ++i) {
         if ((page->used >> i & 1) == 0) continue;
-        visit(Key<Row>(static_cast<Number>(page_number * kRows + i)), std::move(page->rows[i]));
+        visit(Key<Row>(static_cast<Number>(page_number * kRows + i)), page->rows[i]);
       }
-      page.reset();
     }
-    pages_.clear();
-    last_ = nullptr;
-    size_ = 0;
   }
+  void clear() { *this = {}; }
 
  private:
   static constexpr std::uint64_t kRows = 16;
@@ -99,19 +106,19 @@ class YoungRows<Row, true> {
   };
 
   [[nodiscard]] Page* page_of(std::uint64_t number) const {
-    if (last_ != nullptr && last_number_ == number / kRows) return last_;
+    if (last_number_ == number / kRows) return last_;
     const auto found = pages_.find(number / kRows);
-    return found == pages_.end() ? nullptr : remember(found->first, found->second.get());
+    return remember(number, found == pages_.end() ? nullptr : found->second.get());
   }
   Page* remember(std::uint64_t number, Page* page) const {
-    last_number_ = number;
+    last_number_ = number / kRows;
     return last_ = page;
   }
 
   boost::unordered_flat_map<std::uint64_t, std::unique_ptr<Page>> pages_;
   std::size_t size_ = 0;
-  mutable std::uint64_t last_number_ = 0;  // of the page that was asked for last
-  mutable Page* last_ = nullptr;
+  mutable std::uint64_t last_number_ = UINT64_MAX;  // of the page that was asked for last
+  mutable Page* last_ = nullptr;                    // none: it is not there
 };
 
 }  // namespace retsu::embedded
