@@ -10,6 +10,7 @@ void Exchange::respond(HttpResponse response) {
   RETSU_CHECK(!answered_);
   answered_ = true;
   if (on_answer) on_answer(response);
+  drop_body();
   if (lost_) return lose();
   append_response(output_, response, keep_alive_, request.method == "HEAD");
   tell();
@@ -31,8 +32,15 @@ std::size_t Exchange::send(std::string_view bytes) {
 void Exchange::end() {
   RETSU_CHECK(!answered_);
   answered_ = true;
+  drop_body();
   output_ += kLastChunk;
   tell();
+}
+
+// Before anybody sees the answer: who asks again at once shall not find its own bytes in the way.
+void Exchange::drop_body() {
+  request.body = {};
+  body_share = {};
 }
 
 void Exchange::lose() {

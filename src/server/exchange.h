@@ -72,6 +72,7 @@ class Exchange {
   void tell() {
     if (on_progress_) on_progress_();
   }
+  void drop_body();
   void lose();  // the connection has gone
 
   std::string output_;

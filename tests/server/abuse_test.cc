@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "deep.h"
 #include "patience.h"
 #include "server/server_test.h"
 
@@ -28,7 +29,7 @@ class Abuse : public ServerTest {
   void expect_others_are_served() {
     const auto began = Clock::now();
     EXPECT_EQ(post("/v1/tasks", "{}").status, 201);
-    EXPECT_LT(Clock::now() - began, 2s);
+    EXPECT_LT(Clock::now() - began, kSanitized ? 20s : 2s);
   }
 };
 
