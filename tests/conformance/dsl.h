@@ -87,6 +87,7 @@ class Conformance : public testing::TestWithParam<SubjectKind> {
 
   Broker& broker() { return subject_->broker(); }
   bool is_remote() { return subject_->is_remote(); }
+  bool forgets_workers() { return subject_->forgets_workers(); }
 
   // ------------------------------------------------------------------------------------------ time
 

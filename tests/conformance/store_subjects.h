@@ -1,15 +1,18 @@
 // Brokers with a store of their own in a new directory, which goes with them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <mutex>
+#include <random>
 #include <string>
 
 #include "base/check.h"
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
 #include "conformance/subject.h"
+#include "reference/simulated_disk.h"
 
 namespace retsu::conformance {
 
@@ -19,12 +22,13 @@ inline std::filesystem::path fast_directory() {
   return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
 }
 
-// A broker that is closed and opened again before every few calls, unless somebody waits or
-// watches.
+// A broker that ends and is opened again before every few calls, unless somebody waits or watches.
+// By turns it is closed, and loses its power.
 class RestartingBroker final : public Broker {
  public:
   RestartingBroker(std::string directory, EmbeddedBroker::Settings settings, int calls)
       : directory_(std::move(directory)), settings_(std::move(settings)), calls_(calls) {
+    if (restarts()) settings_.store.vfs = disk_.vfs();
     open();
   }
 
@@ -47,6 +51,7 @@ class RestartingBroker final : public Broker {
   [[nodiscard]] bool restarts() const { return calls_ > 0; }
   void set_clock(TimePoint time) {
     time_ = time;
+    latest_ = std::max(latest_.value_or(time), time);
     broker_->set_clock(time);
   }
 
@@ -56,22 +61,31 @@ class RestartingBroker final : public Broker {
     if (!opened) std::fprintf(stderr, "%s\n", opened.error().message.c_str());
     RETSU_CHECK(opened.has_value());
     broker_ = std::move(*opened);
-    if (time_) broker_->set_clock(*time_);
+    // That only time has passed is not stored, and this clock may have been set back since.
+    if (latest_) broker_->set_clock(*latest_);
+    if (time_ != latest_) broker_->set_clock(*time_);
   }
   void restart() {
     if (under_way_ > 0 || watched_) return;
+    crashes_ = !crashes_;
+    if (crashes_) disk_.cut_power();
     broker_.reset();
+    if (crashes_) RETSU_CHECK(disk_.power_loss(dice_));
     open();
   }
 
   const std::string directory_;
-  const EmbeddedBroker::Settings settings_;
-  const int calls_;  // 0: never
+  reference::SimulatedDisk disk_;
+  std::mt19937_64 dice_{42};
+  EmbeddedBroker::Settings settings_;
+  const int calls_;       // 0: never
+  bool crashes_ = false;  // did so last
   std::mutex mutex_;
   int called_ = 0;
   std::atomic<int> under_way_ = 0;
   bool watched_ = false;
   std::optional<TimePoint> time_;
+  std::optional<TimePoint> latest_;
   std::unique_ptr<EmbeddedBroker> broker_;
 };
 

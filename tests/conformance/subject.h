@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "broker/broker.h"
+#include "deep.h"
 #include "model/policy.h"
 
 namespace retsu::conformance {
@@ -44,7 +45,11 @@ struct SubjectKind {
 
 inline void PrintTo(const SubjectKind& kind, std::ostream* out) { *out << kind.name; }
 
-// What this build can test.
-std::vector<SubjectKind> subject_kinds();
+// What this build can test. One of them ends and begins anew before every so many calls.
+inline int calls_between_restarts() {
+  if (deep()) return 1;
+  return kSanitized ? 7 : 3;
+}
+std::vector<SubjectKind> subject_kinds(int calls = calls_between_restarts());
 
 }  // namespace retsu::conformance

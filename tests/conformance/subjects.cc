@@ -43,11 +43,11 @@ SubjectKind embedded(std::string name, int calls) {
 
 }  // namespace
 
-std::vector<SubjectKind> subject_kinds() {
+std::vector<SubjectKind> subject_kinds(int calls) {
   return {local<ReferenceBroker>("Reference", true),
           local<MemoryBroker>("Memory", false),
           embedded("Embedded", 0),
-          embedded("Restarted", 7),
+          embedded("Restarted", calls),
           {"Http", [](Limits limits) { return std::make_unique<HttpSubject>(limits); }}};
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -13,7 +14,9 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/temporary_directory.h"
 #include "broker/embedded/embedded_broker.h"
@@ -29,24 +32,66 @@ EmbeddedBroker::Settings settings() {
   return made;
 }
 
-// One line a fact, written after its answer came: pushed ID, claimed ID FENCE, finished ID; and
-// before it was asked for: finishing ID.
+// Users with work in the queue "ring", in turn: bob's weight is 2.
+constexpr std::array<std::string_view, 6> kTurns = {"ann", "bob", "bob", "cat", "dan", "eve"};
+constexpr std::int64_t kTokens = 40;  // of the queue "metered", which gets no new ones for a day
+constexpr std::int64_t kAtOnce = 3;   // of the queue "few", whose tasks are never given back
+
+std::vector<NewTask> tasks_of(const std::string& queue, std::string_view user, std::size_t many) {
+  NewTask task;
+  task.queue = queue;
+  task.user = user;
+  task.timeout_ms = 0;
+  return std::vector<NewTask>(many, task);
+}
+
+void set_up(Broker& broker) {
+  PutQueue metered{"metered", {}};
+  metered.policy.rate = Rate{.limit = kTokens, .per_ms = 86'400'000};
+  ASSERT_TRUE(call(broker, metered));
+  PutQueue few{"few", {}};
+  few.policy.concurrency = kAtOnce;
+  ASSERT_TRUE(call(broker, few));
+  ASSERT_TRUE(call(broker, PutUser{"bob", "ring", {.weight = 2}}));
+  // With each kill one may be missing.
+  for (const std::string_view user : std::set(kTurns.begin(), kTurns.end())) {
+    ASSERT_TRUE(call(broker, Push{.tasks = tasks_of("ring", user, 200)}));
+  }
+  for (const std::string queue : {"metered", "few"}) {
+    ASSERT_TRUE(call(broker, Push{.tasks = tasks_of(queue, "ann", 100)}));
+  }
+}
+
+// One line a fact, written after its answer came: pushed ID, claimed ID FENCE, finished ID, served
+// USER; and before it was asked for: finishing ID.
 void say(int pipe, const std::string& fact) {
   const std::string line = fact + "\n";
   if (::write(pipe, line.data(), line.size()) < 0) std::abort();
 }
 
-void work(const std::string& directory, int pipe, int round, int client) {
-  static std::unique_ptr<EmbeddedBroker> broker;
-  if (client == 0) {
-    auto opened = EmbeddedBroker::open(directory, settings());
-    if (!opened) {
-      say(pipe, "refused " + opened.error().message);
-      ::_exit(1);
+// The only one who asks for these queues.
+void take_turns(Broker& broker, int pipe) {
+  for (;;) {
+    const auto turn = call(broker, Claim{.queues = {"ring"}, .lease_ms = 0});
+    if (!turn || turn->tasks.size() != 1) ::_exit(5);
+    const std::string& user = turn->tasks[0].user;
+    say(pipe, "served " + user);
+    if (!call(broker, Settle{turn->claim_id, {}, Outcome::kFinish})) ::_exit(6);
+    if (!call(broker, Push{.tasks = tasks_of("ring", user, 1)})) ::_exit(7);
+    for (const std::string queue : {"metered", "few"}) {
+      if (!call(broker, Claim{.queues = {queue}, .lease_ms = 0})) ::_exit(8);
     }
-    broker = std::move(*opened);
   }
-  const auto run = [pipe, round](int number) {
+}
+
+void work(const std::string& directory, int pipe, int round) {
+  auto opened = EmbeddedBroker::open(directory, settings());
+  if (!opened) {
+    say(pipe, "refused " + opened.error().message);
+    ::_exit(1);
+  }
+  Broker* const broker = opened->get();
+  const auto run = [broker, pipe, round](int number) {
     for (int i = 0;; ++i) {
       Push push;
       const std::string prefix =
@@ -80,6 +125,7 @@ void work(const std::string& directory, int pipe, int round, int client) {
     }
   };
   std::thread other(run, 1);
+  std::thread turns([broker, pipe] { take_turns(*broker, pipe); });
   run(0);
 }
 
@@ -88,7 +134,21 @@ struct Record {
   std::map<std::string, std::int64_t> claimed;  // the fence
   std::set<std::string> finishing;
   std::set<std::string> finished;
-  int shared = 0;  // claims of a task that was another's
+  int shared = 0;                                     // claims of a task that was another's
+  std::set<std::size_t> turns = {kTurns.size() - 1};  // any of these may have been the last one
+  int out_of_turn = 0;
+
+  // The process is gone, and with it perhaps the answer to a claim that was kept.
+  void killed() {
+    for (const std::size_t turn : std::set(turns)) turns.insert((turn + 1) % kTurns.size());
+  }
+  void serve(std::string_view user) {
+    std::set<std::size_t> next;
+    for (const std::size_t turn : turns) next.insert((turn + 1) % kTurns.size());
+    std::erase_if(next, [&](std::size_t turn) { return kTurns[turn] != user; });
+    out_of_turn += next.empty() ? 1 : 0;
+    turns = std::move(next);
+  }
 
   void add(const std::string& line) {
     std::istringstream in(line);
@@ -98,6 +158,7 @@ struct Record {
     if (fact == "pushed") pushed.insert(id);
     if (fact == "finishing") finishing.insert(id);
     if (fact == "finished") finished.insert(id);
+    if (fact == "served") serve(id);
     if (fact != "claimed") return;
     std::int64_t fence = 0;
     in >> fence;
@@ -113,7 +174,7 @@ void run_and_kill(const std::string& directory, int round, std::size_t facts, Re
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::close(ends[0]);
-    work(directory, ends[1], round, 0);
+    work(directory, ends[1], round);
     ::_exit(0);
   }
   ::close(ends[1]);
@@ -136,6 +197,7 @@ void run_and_kill(const std::string& directory, int round, std::size_t facts, Re
   ASSERT_TRUE(killed) << "the worker ended by itself: " << text.substr(0, 300);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) record.add(line);
+  record.killed();
 }
 
 std::map<std::string, Task> everything(Broker& broker) {
@@ -149,6 +211,10 @@ std::map<std::string, Task> everything(Broker& broker) {
     if (!page->next_cursor) return all;
     list.cursor = *page->next_cursor;
   }
+}
+
+std::int64_t started_in(Broker& broker, const std::string& queue) {
+  return call(broker, GetQueue{queue})->tasks.at("STARTED");
 }
 
 void check(Broker& broker, const Record& record) {
@@ -166,15 +232,19 @@ void check(Broker& broker, const Record& record) {
         << id << " is " << name_of(task.state);
   }
   ASSERT_EQ(record.shared, 0);
+  ASSERT_EQ(record.out_of_turn, 0) << "the ring is not as it was";
+  ASSERT_LE(started_in(broker, "metered"), kTokens) << "tokens came back";
+  ASSERT_LE(started_in(broker, "few"), kAtOnce) << "permits came back";
 }
 
-TEST(Kill, LosesNothingAcceptedAndBringsBackNothingFinished) {
+TEST(Kill, LosesNothingAcceptedBringsBackNothingFinishedAndKeepsRingAndPaces) {
   const int stores = deep() ? 40 : scaled(4, 4);
   const int kills_each = 50;
   std::mt19937 dice(7);
   for (int store = 0; store < stores; ++store) {
     const TemporaryDirectory directory;
     Record record;
+    set_up(**EmbeddedBroker::open(directory.path(), settings()));
     for (int kill = 0; kill < kills_each; ++kill) {
       run_and_kill(directory.path(), kill, 1 + dice() % 800, record);
       if (HasFatalFailure()) return;
@@ -184,6 +254,9 @@ TEST(Kill, LosesNothingAcceptedAndBringsBackNothingFinished) {
       if (HasFatalFailure()) FAIL() << "after kill " << kill + 1 << " of store " << store + 1;
     }
     EXPECT_GT(record.finished.size(), 100U);
+    const auto broker = EmbeddedBroker::open(directory.path(), settings());
+    EXPECT_EQ(started_in(**broker, "metered"), kTokens);
+    EXPECT_EQ(started_in(**broker, "few"), kAtOnce);
   }
 }
 

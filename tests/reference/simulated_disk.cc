@@ -357,6 +357,11 @@ void SimulatedDisk::cut_power_at(std::uint64_t call) {
   calls_ = 0;
 }
 
+void SimulatedDisk::cut_power() {
+  const std::lock_guard lock(mutex_);
+  dead_ = true;
+}
+
 bool SimulatedDisk::keep_power() {
   const std::lock_guard lock(mutex_);
   cut_at_ = 0;

@@ -99,7 +99,7 @@ TEST(Dag, ARandomOneWithDyingWorkersRunsInOrderOnceAndToTheEnd) {
 }
 
 TEST(Dag, RunsInOrderOnceAndToTheEndThoughThePowerFails) {
-  StoreDriver driver(200);
+  StoreDriver driver(kSanitized ? 40 : 200);
   run_random_dag(driver, kSanitized ? 1'000 : deep() ? 50'000 : 5'000);
   EXPECT_GT(driver.losses(), 5);
 }
