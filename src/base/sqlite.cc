@@ -54,6 +54,23 @@ Outcome<Database> Database::open(const std::string& path, int flags, const char*
 
 Failure Database::failure(int code) const { return failure_of(handle_.get(), code); }
 
+void Database::add_test(const char* name, bool (*test)(std::string_view, std::string_view)) {
+  const auto call = [](sqlite3_context* context, int, sqlite3_value** values) {
+    const auto text = [&](int i) {
+      const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(values[i]));
+      return bytes == nullptr
+                 ? std::string_view()
+                 : std::string_view(bytes,
+                                    static_cast<std::size_t>(sqlite3_value_bytes(values[i])));
+    };
+    const auto has = reinterpret_cast<decltype(test)>(sqlite3_user_data(context));
+    const bool is_null = sqlite3_value_type(values[0]) == SQLITE_NULL;
+    sqlite3_result_int(context, !is_null && has(text(0), text(1)) ? 1 : 0);
+  };
+  sqlite3_create_function(handle_.get(), name, 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                          reinterpret_cast<void*>(test), call, nullptr, nullptr);
+}
+
 void Database::on_tick(const std::function<void()>* tick) {
   constexpr int kInstructions = 20'000;
   const auto call = [](void* what) {

@@ -89,6 +89,8 @@ class Database {
   // Of the file: a header that lets nobody write is found by no check of SQLite's, and told only to
   // those who try.
   Done check_header();
+  // From now on a function of two texts in SQL, false of NULL.
+  void add_test(const char* name, bool (*test)(std::string_view, std::string_view));
   // While a statement runs, `tick` is called every now and then on its thread. It must not use the
   // connection, and outlives it or is taken away with a null one.
   void on_tick(const std::function<void()>* tick);

@@ -7,18 +7,13 @@
 #include <queue>
 #include <unordered_map>
 
+#include "base/search.h"
 #include "engine/cursor.h"
 #include "engine/lifecycle.h"
 #include "engine/times.h"
 
 namespace retsu::engine {
-namespace {
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Task view(const Tables& tables, const TaskNode& task) {
   const TaskRow& row = task.row;
@@ -87,9 +82,9 @@ bool matches(const Tables& tables, const TaskNode& task, const Filter& filter) {
     if (edge == nullptr || edge->met) return false;
   }
   if (filter.q.empty()) return true;
-  return contains(tables.payload(task), filter.q) || contains(task.run().error, filter.q) ||
-         contains(row.id, filter.q) || std::ranges::any_of(options.tags, [&](const auto& tag) {
-           return contains(tag, filter.q);
+  return json_has_part(tables.payload(task), filter.q) || has_part(task.run().error, filter.q) ||
+         has_part(row.id, filter.q) || std::ranges::any_of(options.tags, [&](const auto& tag) {
+           return has_part(tag, filter.q);
          });
 }
 

@@ -46,6 +46,17 @@ TEST_P(Listing, TextIsFoundInPayloadErrorIdAndTags) {
   EXPECT_EQ(found, (Ids{"b", "c", "d", "needle-1"}));
 }
 
+TEST_P(Listing, TextIsFoundWhateverItsCaseAndHoweverJsonHasItEscaped) {
+  push({.id = "A", .payload = R"({"city":"\u6771\u4eac"})"});
+  push({.id = "b", .payload = R"("Tōkyō 東京")", .tags = {"Station"}});
+  push({.id = "c", .payload = R"({"said":"\"East\""})"});
+  EXPECT_EQ(listed({.q = "東京"}), (Ids{"b", "A"}));
+  EXPECT_EQ(listed({.q = R"(:"\U6771)"}), Ids{"A"});
+  EXPECT_EQ(listed({.q = R"("east")"}), Ids{"c"});
+  EXPECT_EQ(listed({.q = "sTATION"}), Ids{"b"});
+  EXPECT_EQ(listed({.q = "west"}), Ids{});
+}
+
 TEST_P(Listing, PagesTogetherAreTheWholeList) {
   push_each(numbered("t", 25));
   Ids all;

@@ -93,7 +93,7 @@ Filter CommandSource::filter() {
   if (dice_.percent(5)) filter.tag = "red";
   if (dice_.percent(10)) filter.unique_key = "k" + std::to_string(dice_.below(6));
   if (dice_.percent(10)) filter.waits_for = task_id();
-  if (dice_.percent(10)) filter.q = dice_.one_of({"1", "t2", "broken", "blue"});
+  if (dice_.percent(10)) filter.q = dice_.one_of({"1", "T2", "broken", "Blue"});
   if (dice_.percent(10)) filter.since = latest_ - Millis{dice_.below(kMinute)};
   if (dice_.percent(10)) filter.until = latest_ - Millis{dice_.below(kMinute)};
   return filter;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "base/search.h"
 #include "reference/reference.h"
 
 namespace retsu {
 
 bool ReferenceQueue::matches(const TaskRecord& task, const Filter& filter) const {
-  const auto has = [&](std::string_view text) { return text.find(filter.q) != text.npos; };
+  const auto has = [&](std::string_view text) { return has_part(text, filter.q); };
   const std::vector<std::string>& tags = task.pushed.tags;
   if (filter.state && task.state != *filter.state) return false;
   if (!filter.queue.empty() && task.queue() != filter.queue) return false;
@@ -26,8 +27,8 @@ bool ReferenceQueue::matches(const TaskRecord& task, const Filter& filter) const
     });
     if (!waits) return false;
   }
-  return filter.q.empty() || has(task.pushed.payload) || has(task.error) || has(task.id()) ||
-         std::any_of(tags.begin(), tags.end(), has);
+  return filter.q.empty() || json_has_part(task.pushed.payload, filter.q) || has(task.error) ||
+         has(task.id()) || std::any_of(tags.begin(), tags.end(), has);
 }
 
 Result<TaskPage> ReferenceQueue::run(const ListTasks& list) {

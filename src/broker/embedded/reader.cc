@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/background.h"
+#include "base/search.h"
 #include "broker/embedded/store_files.h"
 #include "broker/refusals.h"
 
@@ -48,9 +49,9 @@ Condition condition_of(const Filter& filter) {
   if (filter.since) made.add("created_at >= ?", filter.since->time_since_epoch().count());
   if (filter.until) made.add("created_at < ?", filter.until->time_since_epoch().count());
   if (!filter.q.empty()) {
-    made.add("(instr(payload, ?", filter.q);
-    for (const char* sql : {") OR instr(error, ?", ") OR instr(id, ?",
-                            ") OR EXISTS (SELECT 1 FROM json_each(tags) WHERE instr(value, ?"}) {
+    made.add("(json_has_part(payload, ?", filter.q);
+    for (const char* sql : {") OR has_part(error, ?", ") OR has_part(id, ?",
+                            ") OR EXISTS (SELECT 1 FROM json_each(tags) WHERE has_part(value, ?"}) {
       made.sql += sql;
       made.values.emplace_back(filter.q);
     }
@@ -145,6 +146,8 @@ Result<Keeper::Found> Reader::find(const ListTasks& list) {
     auto opened = open_to_read(path_, vfs_);
     if (!opened) return refuse(ErrorCode::kUnavailable, opened.error().message);
     database_ = std::move(*opened);
+    database_->add_test("has_part", has_part);
+    database_->add_test("json_has_part", json_has_part);
   }
   auto found = find_in(*database_, list);
   if (found) return *std::move(found);
