@@ -44,7 +44,8 @@ class SimulatedDisk {
   void set_capacity(std::optional<std::int64_t> bytes);
   [[nodiscard]] std::int64_t used() const;
 
-  // From that call on, or from now on, every one fails, until power_loss() has decided what is left.
+  // From that call on, or from now on, every one fails, until power_loss() has decided what is
+  // left.
   void cut_power_at(std::uint64_t call);
   void cut_power();
   bool keep_power();                       // not after all; false: it has gone already
