@@ -45,11 +45,11 @@ struct SubjectKind {
 
 inline void PrintTo(const SubjectKind& kind, std::ostream* out) { *out << kind.name; }
 
-// What this build can test. One of them ends and begins anew before every so many calls.
 inline int calls_between_restarts() {
   if (deep()) return 1;
   return kSanitized ? 7 : 3;
 }
+// What this build can test. One of them ends and begins anew before every so many calls.
 std::vector<SubjectKind> subject_kinds(int calls = calls_between_restarts());
 
 }  // namespace retsu::conformance
