@@ -79,7 +79,7 @@ void measure_size(std::int64_t live, std::int64_t lifecycles) {
   const TemporaryDirectory folder(".");
   const auto size = [&] {
     double all = 0;
-    for (const char* file : {"/retsu.db", "/retsu.db-wal", "/journal.db", "/journal.db-wal"}) {
+    for (const char* file : {"/retsu.db", "/retsu.db-wal", "/journal.1", "/journal.2"}) {
       all += mebibytes(folder.path() + file);
     }
     return all;

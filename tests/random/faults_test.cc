@@ -402,9 +402,8 @@ TEST(Faults, AfterAFailedSyncALogThatSomebodyReadsIsNotTrusted) {
   ASSERT_TRUE(queue.open()) << queue.problem();
   const auto push = [&] { return call(queue.broker(), Push{.tasks = std::vector<NewTask>(1)}); };
   ASSERT_TRUE(push());
-  auto reader = embedded::open_to_read(queue.path() + "/journal.db", disk.vfs());
-  ASSERT_TRUE(reader && reader->execute("BEGIN") &&
-              reader->integer("SELECT count(*) FROM journal"));
+  auto reader = embedded::open_to_read(queue.path() + "/retsu.db", disk.vfs());
+  ASSERT_TRUE(reader && reader->execute("BEGIN") && reader->integer("SELECT count(*) FROM tasks"));
   disk.set_fault([&](DiskCall call, std::uint64_t) {
     return call == DiskCall::kSync && std::exchange(fails, false) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
   });

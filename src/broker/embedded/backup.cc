@@ -19,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPart = "/retsu.db.part";
+constexpr const char* kStoreFiles[] = {kDatabaseFile, kJournalFiles[0], kJournalFiles[1],
+                                       kOldJournalFile};
 
 tl::unexpected<Error> failed(std::string_view what, const std::string& path, int code) {
   return refuse(code == ENOSPC ? ErrorCode::kStorageFull : ErrorCode::kUnavailable,
@@ -37,19 +39,21 @@ Result<LockFile> take(const std::string& directory) {
   return LockFile::take(directory + kLockFile);
 }
 
-// The groups of a journal into the table that a copy has for them: then it needs no other file.
-sqlite::Done add_groups(sqlite::Database& journal, sqlite::Database& copy) {
+// What the tables do not have, into the one that a copy has for groups: then it needs no other
+// file.
+sqlite::Done add_groups(const JournalContent& journal, sqlite::Database& copy) {
   auto add = copy.prepare("INSERT INTO journal (number, changes) VALUES (?, ?)");
   if (!add) return tl::unexpected(std::move(add.error()));
-  return copy.execute("BEGIN; UPDATE journal_file SET mark = NULL")
-      .and_then([&] {
-        return for_each_group(journal, [&](std::uint64_t number, std::string_view group) {
-          add->bind(1, static_cast<std::int64_t>(number));
-          add->bind_blob(2, group);
-          return add->run();
-        });
-      })
-      .and_then([&] { return copy.execute("COMMIT"); });
+  const auto mark = mark_of(copy);
+  if (!mark) return tl::unexpected(mark.error());
+  auto done = copy.execute("BEGIN; UPDATE journal_file SET mark = NULL");
+  for (const auto& [number, bytes] : journal.groups) {
+    if (number <= static_cast<std::uint64_t>(mark->folded)) continue;
+    add->bind(1, static_cast<std::int64_t>(number));
+    add->bind_blob(2, bytes);
+    if (done) done = add->run();
+  }
+  return done.and_then([&] { return copy.execute("COMMIT"); });
 }
 
 // The pages say that the database has a log, as the one that they come from: from now on it has
@@ -72,7 +76,7 @@ sqlite::Done write_copy(Snapshot& store, const std::string& part, const OnProgre
           if (on_progress) on_progress("copying", pages, whole);
         });
       })
-      .and_then([&] { return store.journal ? add_groups(*store.journal, *copy) : sqlite::Done(); })
+      .and_then([&] { return store.has_files ? add_groups(store.journal, *copy) : sqlite::Done(); })
       .and_then([&] { return do_without_log(*copy); });
 }
 
@@ -120,7 +124,7 @@ Result<std::string> set_aside(const std::string& directory, TimePoint now) {
   const auto aside = [&](const char* file) {
     return fmt::format("{}{}.before-{}", directory, file, stamp);
   };
-  for (const char* file : {kDatabaseFile, kJournalFile}) {
+  for (const char* file : kStoreFiles) {
     for (const char* suffix : {"", "-wal"}) {
       const std::string name = directory + file + suffix;
       if (::link(name.c_str(), (aside(file) + suffix).c_str()) != 0 && errno != ENOENT) {
@@ -129,7 +133,7 @@ Result<std::string> set_aside(const std::string& directory, TimePoint now) {
     }
   }
   if (auto done = sync_path(directory); !done) return tl::unexpected(std::move(done.error()));
-  for (const char* file : {kDatabaseFile, kJournalFile}) {
+  for (const char* file : kStoreFiles) {
     for (const char* suffix : {"", "-wal", "-shm"}) {
       auto done = remove(directory + file + suffix);
       if (!done) return tl::unexpected(std::move(done.error()));
@@ -176,8 +180,8 @@ Result<Restored> restore(const std::string& from, const std::string& to, bool fo
     auto verdict = copy(from, to, on_progress);
     if (!verdict) return tl::unexpected(std::move(verdict.error()));
     restored.verdict = std::move(*verdict);
-    const bool leaves_some =
-        file_bytes(to + kDatabaseFile + "-wal") > 0 || file_exists(to + kJournalFile);
+    const bool leaves_some = file_bytes(to + kDatabaseFile + "-wal") > 0 || has_journal(to) ||
+                             file_exists(to + kOldJournalFile);
     if (has_store(to) || leaves_some) {
       auto aside = set_aside(to, now);
       if (!aside) return tl::unexpected(std::move(aside.error()));

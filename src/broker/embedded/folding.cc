@@ -33,16 +33,16 @@ sqlite::Done Folding::prepare() {
       .and_then([&] { return fold_.prepare(database_); });
 }
 
-void Folding::loaded(std::uint64_t first_group, std::uint64_t next_group,
-                     std::size_t journal_bytes) {
-  folding_until_ = folded_until_ = first_group - 1;
-  noted_until_ = next_group - 1;
-  young_bytes_ = journal_bytes;
+void Folding::loaded(std::uint64_t folded_until, std::uint64_t last_group,
+                     std::uint64_t finished_until) {
+  folding_until_ = folded_until_ = folded_until;
+  noted_until_ = last_group;
+  finished_until_ = finished_until;
 }
 
-void Folding::kept(std::size_t bytes) {
-  young_bytes_ += bytes;
+void Folding::kept(std::size_t bytes, std::uint64_t finished_until) {
   unfolded_bytes_ += bytes;
+  finished_until_ = finished_until;
 }
 
 void Folding::note(engine::Changes group, std::uint64_t number) {
@@ -55,7 +55,6 @@ bool Folding::has_all() const { return !is_writing_ && fold_.left() == 0 && !fol
 void Folding::turn() {
   fold_.turn();
   folding_until_ = noted_until_;
-  young_bytes_ = 0;
   turned_rows_ = fold_.left();
 }
 
@@ -63,8 +62,8 @@ void Folding::begin_slice(bool hurry) {
   if (is_writing_ || background_.is_busy()) return;
   if (fold_.left() == 0 && folded_until_ == folding_until_) {
     unfolded_bytes_ = 0;
-    const bool is_due = young_bytes_ >= generation_bytes_ || (hurry && fold_.has_young());
-    if (!is_due) return;
+    const bool is_due = finished_until_ > folded_until_ && finished_until_ <= noted_until_;
+    if (!is_due && !(hurry && fold_.has_young())) return;
     turn();
     // With 100,000 rows that takes longer than a caller shall wait.
     return background_.start([this] { fold_.sort(); });

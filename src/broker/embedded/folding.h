@@ -20,8 +20,8 @@ namespace retsu::embedded {
 // written on another.
 class Folding {
  public:
-  // A generation is as much as makes the journal grow by so many bytes; the log is carried over
-  // when it has so many pages.
+  // A generation is as much as a file of the journal has, about so many bytes; the log is carried
+  // over when it has so many pages.
   Folding(sqlite::Database database, std::size_t generation_bytes, int log_pages, Reader& reader);
   ~Folding() { wait(); }
   Folding(const Folding&) = delete;
@@ -29,11 +29,14 @@ class Folding {
 
   sqlite::Done prepare();
 
-  // A store was loaded: of its journal, rows() has what differs from the tables.
-  void loaded(std::uint64_t first_group, std::uint64_t next_group, std::size_t journal_bytes);
+  // A store was loaded, whose tables have all up to one group: of those up to the last, rows() has
+  // what differs from the tables. For the third see kept().
+  void loaded(std::uint64_t folded_until, std::uint64_t last_group, std::uint64_t finished_until);
   Fold& rows() { return fold_; }
 
-  void kept(std::size_t bytes);  // of a group in the journal, and what it changed:
+  // Of a group in the journal: its bytes, and up to which one it waits for the tables, to write
+  // over its file. And what it changed:
+  void kept(std::size_t bytes, std::uint64_t finished_until);
   void note(engine::Changes group, std::uint64_t number);
 
   // When it is time, begins with the next slice. In a hurry: somebody waits for it.
@@ -70,7 +73,7 @@ class Folding {
   std::uint64_t noted_until_ = 0;    // the last group that the fold knows of
   std::uint64_t folding_until_ = 0;  // the last one that the old generation covers
   std::uint64_t folded_until_ = 0;
-  std::size_t young_bytes_ = 0;     // of the journal, since the generation turned
+  std::uint64_t finished_until_ = 0;
   std::size_t unfolded_bytes_ = 0;  // since rows were last chosen
   std::size_t turned_rows_ = 0;     // that the old generation had at first
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "broker/embedded/fold.h"
-#include "broker/embedded/journal_file.h"
 #include "broker/embedded/references.h"
 
 namespace retsu::embedded {
@@ -34,28 +33,29 @@ sqlite::Outcome<std::size_t> Loader::tasks() const {
 sqlite::Done Loader::read_journal() {
   const auto mark = mark_of(tables_);
   if (!mark) return failed("journal_file", mark.error());
-  next_group_ = static_cast<std::uint64_t>(mark->folded) + 1;
-  std::vector<std::uint64_t> numbers;
-  const auto see = [&](std::uint64_t number, std::string_view group) -> sqlite::Done {
-    if (journal_.empty() && number < next_group_) next_group_ = number;  // it is in the tables too
-    const std::uint64_t expected = std::exchange(next_group_, number + 1);
-    if (journal_.empty()) first_group_ = number;
-    numbers.push_back(number);
-    journal_.emplace_back(group);
-    journal_bytes_ += group.size();
-    return number == expected ? sqlite::Done()
-                              : damaged(fmt::format("group {} is missing", expected));
+  folded_ = static_cast<std::uint64_t>(mark->folded);
+  next_group_ = folded_ + 1;
+  const auto missing = [&](std::uint64_t number) {
+    return damaged(fmt::format("group {} is missing", number));
   };
-  if (auto done = for_each_group(groups_, see); !done) return failed("journal", done.error());
-  if (journal_.empty()) first_group_ = next_group_;
-  if (next_group_ <= static_cast<std::uint64_t>(mark->folded)) {
-    if (auto done = damaged(fmt::format("group {} is missing", mark->folded)); !done) return done;
+  sqlite::Done done;
+  for (const auto& [number, bytes] : journal_.groups) {
+    if (number <= folded_) continue;
+    const std::uint64_t expected = std::exchange(next_group_, number + 1);
+    if (number != expected) done = missing(expected);
+    if (done && !overlay_.add(bytes, engine_)) {
+      done = damaged(fmt::format("journal group {}", number));
+    }
+    if (!done) return done;
+    ++groups_;
+    journal_bytes_ += bytes.size();
   }
-  for (std::size_t i = 0; i < journal_.size(); ++i) {
-    if (overlay_.add(journal_[i], engine_)) continue;
-    if (auto done = damaged(fmt::format("journal group {}", numbers[i])); !done) return done;
+  // A journal keeps its newest group: one without any has never had one.
+  if (!journal_.groups.empty() && journal_.last() < folded_) done = missing(folded_);
+  if (done && journal_.newest >= next_group_) {
+    done = damaged(fmt::format("journal group {}, which later ones stand upon", next_group_));
   }
-  return {};
+  return done;
 }
 
 sqlite::Done load(Loader& loader, Engine& engine, Fold* fold, std::size_t payload_bytes) {

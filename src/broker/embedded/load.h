@@ -12,6 +12,7 @@
 #include "base/sqlite.h"
 #include "broker/embedded/claim_tasks.h"
 #include "broker/embedded/journal.h"
+#include "broker/embedded/journal_file.h"
 #include "broker/embedded/row_stream.h"
 #include "broker/embedded/table.h"
 
@@ -19,18 +20,18 @@ namespace retsu::embedded {
 
 class Fold;
 
-// Reads any connections to a store, also read-only ones; each inside one transaction, if somebody
-// else may write. One thread at a time.
+// Reads any connection to a store, also a read-only one; inside one transaction, if somebody else
+// may write. One thread at a time.
 class Loader {
  public:
   // Is told every place that is damaged. True: read on, as far as that goes.
   using OnDamage = std::function<bool(const std::string& place)>;
 
-  // Queues and lines that rows refer to are those of the engine. Tables and journal may be one
-  // database.
-  Loader(sqlite::Database& tables, sqlite::Database& journal, Engine& engine,
+  // Queues and lines that rows refer to are those of the engine. The journal's content outlives the
+  // loader.
+  Loader(sqlite::Database& tables, const JournalContent& journal, Engine& engine,
          OnDamage on_damage = nullptr)
-      : tables_(tables), groups_(journal), engine_(engine), on_damage_(std::move(on_damage)) {}
+      : tables_(tables), journal_(journal), engine_(engine), on_damage_(std::move(on_damage)) {}
 
   [[nodiscard]] sqlite::Outcome<std::size_t> tasks() const;  // in the tables
 
@@ -50,10 +51,10 @@ class Loader {
     return done;
   }
 
-  // Of the journal's groups.
-  [[nodiscard]] std::uint64_t first_group() const { return first_group_; }
+  // The tables have all groups up to this one; those that they have not:
+  [[nodiscard]] std::uint64_t folded() const { return folded_; }
   [[nodiscard]] std::uint64_t next_group() const { return next_group_; }
-  [[nodiscard]] std::size_t groups() const { return journal_.size(); }
+  [[nodiscard]] std::size_t groups() const { return groups_; }
   [[nodiscard]] std::size_t journal_bytes() const { return journal_bytes_; }
 
  private:
@@ -64,13 +65,13 @@ class Loader {
   sqlite::Done failed(const char* table, const sqlite::Failure& failure) const;
 
   sqlite::Database& tables_;
-  sqlite::Database& groups_;
+  const JournalContent& journal_;
   Engine& engine_;
   const OnDamage on_damage_;
-  std::vector<std::string> journal_;
   Overlay overlay_;
-  std::uint64_t first_group_ = 1;
+  std::uint64_t folded_ = 0;
   std::uint64_t next_group_ = 1;
+  std::size_t groups_ = 0;
   std::size_t journal_bytes_ = 0;
 };
 

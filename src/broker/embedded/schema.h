@@ -8,8 +8,6 @@ namespace retsu::embedded {
 // 'rtsu': `file` and other tools can tell a store from any other SQLite file.
 inline constexpr std::int64_t kApplicationId = 0x72747375;
 
-inline constexpr std::int64_t kJournalId = 0x7274736a;  // 'rtsj', of its journal
-
 extern const std::int64_t kSchemaVersion;  // of the tables that this program makes
 
 // The version of the tables; 0: the database is empty. Refused: a database that is somebody else's,

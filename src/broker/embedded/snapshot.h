@@ -4,19 +4,19 @@
 #include <string>
 
 #include "base/sqlite.h"
+#include "broker/embedded/journal_file.h"
 
 namespace retsu::embedded {
 
-// One moment of a store, which another process may have open: connections that only read, each in a
-// transaction.
+// One moment of a store, which another process may have open: a connection that only reads, in a
+// transaction, and what the journal said then.
 struct Snapshot {
   std::int64_t version = 0;  // of the tables
   sqlite::Database tables;
-  std::optional<sqlite::Database> journal;  // none: the tables' database has it, or is too old
+  JournalContent journal = {};
+  bool has_files = false;  // of the journal; else it is a table
 
-  [[nodiscard]] sqlite::Database& groups() { return journal ? *journal : tables; }
-
-  // Refused too: the journal's file is missing, or another one.
+  // Refused too: a file of the journal is missing, or another one's.
   static sqlite::Outcome<Snapshot> take(const std::string& database_file);
 };
 

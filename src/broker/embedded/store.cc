@@ -19,17 +19,12 @@
 namespace retsu::embedded {
 namespace {
 
-constexpr std::uint64_t kForgottenAtOnce = 4;  // groups: more than the one that comes
-constexpr std::uint64_t kTidiedGroups = 64;    // likewise, when there is time
 constexpr auto kSoon = std::chrono::milliseconds(0);
 constexpr auto kLookForRoomEvery = std::chrono::milliseconds(1'000);
 
-// For what old logs have, which goes into their files, and a little more.
+// For what an old log has, which goes into its file, and a little more.
 bool has_room_to_start(const std::string& directory) {
-  std::int64_t bytes = 1 << 20;
-  for (const char* file : {kDatabaseFile, kJournalFile}) {
-    bytes += file_bytes(directory + file + "-wal");
-  }
+  const std::int64_t bytes = (1 << 20) + file_bytes(directory + kDatabaseFile + "-wal");
   std::error_code ignored;
   return std::filesystem::space(directory, ignored).available >= static_cast<std::uintmax_t>(bytes);
 }
@@ -86,10 +81,11 @@ Status Store::reopen(Engine& engine) {
   }
   if (!is_new) lacks_room_ = !has_room();
   if (!has_room_to_start(directory_)) lacks_room_ |= give_up_ballast();
-  auto done = connect();
+  JournalContent content;
+  auto done = connect(content);
   if (is_new && done) lacks_room_ = !has_room();
   old_log_ = OldLog::kHasToGo;  // from now on this is called after failures
-  if (done) done = load(engine);
+  if (done) done = load(engine, content);
   if (!done) disconnect();
   return done;
 }
@@ -101,10 +97,9 @@ Error Store::refusal(sqlite::Failure failure, const sqlite::Done& pages) const {
   return store_error(directory_, failure);
 }
 
-Status Store::connect() {
+Status Store::connect(JournalContent& content) {
   const auto refused = [&](const sqlite::Failure& failure) {
-    return tl::unexpected(
-        refusal(failure, failure.is_damage() ? check_all_pages() : sqlite::Done()));
+    return tl::unexpected(refusal(failure, failure.is_damage() ? check_tables() : sqlite::Done()));
   };
   const std::string tables = directory_ + kDatabaseFile;
   auto database = open_to_write(tables, settings_.vfs, old_log_);
@@ -112,14 +107,7 @@ Status Store::connect() {
   if (auto done = prepare_schema(*database); !done) return refused(done.error());
   const auto mark = mark_of(*database);
   if (!mark) return refused(mark.error());
-  const std::string file = directory_ + kJournalFile;
-  if (mark->mark != 0) {
-    auto journal = JournalFile::open(file, settings_.vfs, mark->mark, old_log_);
-    if (!journal) return refused(journal.error());
-    journal_ = std::move(*journal);
-  } else if (auto done = check_left_over(*database, *mark, file, settings_.vfs); !done) {
-    return refused(done.error());
-  }
+  if (auto done = open_journal(*database, *mark, content); !done) return refused(done.error());
   reader_ = std::make_unique<Reader>(tables, settings_.vfs);
   folding_ = std::make_unique<Folding>(std::move(*database), settings_.journal_bytes,
                                        settings_.log_pages, *reader_);
@@ -127,49 +115,63 @@ Status Store::connect() {
   return {};
 }
 
-Status Store::load(Engine& engine) {
+// What it says goes into `content`; it is none where it is to be made.
+sqlite::Done Store::open_journal(sqlite::Database& tables, const JournalMark& mark,
+                                 JournalContent& content) {
+  const auto take = [&](sqlite::Outcome<JournalContent> read) {
+    return std::move(read).map([&](JournalContent&& all) { content = std::move(all); });
+  };
+  if (mark.mark == 0) {
+    return check_left_over(tables, mark, directory_, settings_.vfs).and_then([&] {
+      return take(read_journal_table(tables));
+    });
+  }
+  const std::string old_file = directory_ + kOldJournalFile;
+  if (!has_journal(directory_, settings_.vfs) && file_exists(old_file, settings_.vfs)) {
+    return open_to_write(old_file, settings_.vfs, old_log_).and_then([&](sqlite::Database&& old) {
+      return take(read_old_journal(old, mark.mark));
+    });
+  }
+  return Journal::open(directory_, settings_.vfs, mark.mark, old_log_, settings_.journal_bytes,
+                       content)
+      .map([&](Journal&& opened) { journal_ = std::move(opened); });
+}
+
+Status Store::load(Engine& engine, const JournalContent& content) {
   // Rows are looked at one by one; that none is missing, only the pages can tell.
-  auto pages = std::async(std::launch::async, [this] { return check_all_pages(); });
+  auto pages = std::async(std::launch::async, [this] { return check_tables(); });
   sqlite::Database& tables = folding_->database();
-  Loader loader(tables, journal_ ? journal_->database() : tables, engine);
+  Loader loader(tables, content, engine);
   auto done = embedded::load(loader, engine, &folding_->rows(), settings_.payload_bytes);
   const auto pages_done = pages.get();
   if (!done) return tl::unexpected(refusal(done.error(), pages_done));
   done = pages_done;
-  if (done && !journal_) done = begin_journal();
+  if (done && !journal_) done = begin_journal(content);
   // A commit of the tables is in their log; only that which lets the journal forget is synced.
   if (done) done = tables.execute("PRAGMA synchronous = NORMAL");
   if (!done) return tl::unexpected(store_error(directory_, done.error()));
-  journal_->database().keep_log(settings_.log_pages);
-  first_group_ = loader.first_group();
   next_group_ = loader.next_group();
-  folding_->loaded(first_group_, next_group_, loader.journal_bytes());
+  folding_->loaded(loader.folded(), next_group_ - 1, journal_->finished_until());
   engine.set_payload_source([this](engine::Sequence sequence) { return payload(sequence); });
   return {};
 }
 
-sqlite::Done Store::check_all_pages() const {
-  return check_pages(directory_ + kDatabaseFile, settings_.vfs).and_then([this] {
-    return journal_ ? check_pages(directory_ + kJournalFile, settings_.vfs) : sqlite::Done();
-  });
+sqlite::Done Store::check_tables() const {
+  return check_pages(directory_ + kDatabaseFile, settings_.vfs);
 }
 
-// Gives the journal its file, with the groups that the tables' database has in its own table. Until
-// the mark is there the file does not count.
-sqlite::Done Store::begin_journal() {
-  sqlite::Database& tables = folding_->database();
+// Gives the journal its files, with the groups that were elsewhere. Until the mark is there the
+// files do not count.
+sqlite::Done Store::begin_journal(const JournalContent& content) {
   std::random_device random;
-  const auto mark = static_cast<std::int64_t>(random() % INT32_MAX) + 1;
-  auto made =
-      JournalFile::make(directory_ + kJournalFile, settings_.vfs, mark, [&](JournalFile& journal) {
-        return for_each_group(tables, [&](std::uint64_t number, std::string_view group) {
-          return journal.add(number, group);
-        });
-      });
+  const auto mark = static_cast<std::int64_t>((std::uint64_t{random()} << 31 ^ random()) | 1);
+  auto made = Journal::make(directory_, settings_.vfs, mark, content, settings_.journal_bytes);
   if (!made) return tl::unexpected(made.error());
   journal_ = std::move(*made);
-  return tables.execute(fmt::format(
+  auto done = folding_->database().execute(fmt::format(
       "BEGIN IMMEDIATE; UPDATE journal_file SET mark = {}; DELETE FROM journal; COMMIT", mark));
+  if (done) remove_database(directory_ + kOldJournalFile, settings_.vfs);
+  return done;
 }
 
 // The tables have all: they do without it.
@@ -181,7 +183,7 @@ void Store::end_journal() {
               next_group_ - 1))
           .has_value();
   journal_.reset();
-  if (done) remove_database(directory_ + kJournalFile, settings_.vfs);
+  if (done) remove_journal(directory_, settings_.vfs);
 }
 
 Json Store::payload(engine::Sequence sequence) {
@@ -221,21 +223,17 @@ Store::Kept Store::commit(const engine::Changes& group) {
   if (!std::exchange(is_prepared_, false)) pack_group(group, group_);
   if (!journal_ || !folding_) return Kept::kUnknown;
   if (std::exchange(lacks_room_, false)) return Kept::kFull;
-  const auto done = journal_->begin()
-                        .and_then([&] { return journal_->add(next_group_, group_.view()); })
-                        .and_then([&] { return forget_folded(kForgottenAtOnce); })
-                        .and_then([&] { return timed_commit(); });
-  if (!done) return failed(done.error());
-  journal_->carry_over_log();
-  return Kept::kYes;
-}
-
-sqlite::Done Store::timed_commit() {
   const auto began = std::chrono::steady_clock::now();
-  auto done = journal_->commit();
+  const auto done = journal_->add(next_group_, group_.view(), folding_->folded_until());
   const auto took = std::chrono::steady_clock::now() - began;
   figures_->commits.add(std::chrono::floor<Histogram::Time>(took));
-  return done;
+  if (done) return Kept::kYes;
+  if (!done.error().is_full()) {
+    journal_.reset();
+    return Kept::kUnknown;
+  }
+  give_up_ballast();
+  return Kept::kFull;
 }
 
 void Store::kept(Engine& engine) {
@@ -243,7 +241,7 @@ void Store::kept(Engine& engine) {
   ++figures_->groups;
   figures_->journal_bytes += group_.view().size();
   if (!folding_) return;
-  folding_->kept(group_.view().size());
+  folding_->kept(group_.view().size(), journal_->finished_until());
   folded(folding_->end_slice(parking(&engine)));
 }
 
@@ -289,17 +287,6 @@ void Store::begin_searches() {
   }
 }
 
-// Groups all of whose rows are in the tables, the oldest first. Reading them again does no harm.
-// The newest stays: by it a journal that has forgotten is told from one that had nothing to say.
-sqlite::Done Store::forget_folded(std::uint64_t most) {
-  sqlite::Done done;
-  for (; done && most > 0 && first_group_ < folding_->folded_until(); --most) {
-    done = journal_->drop(first_group_);
-    if (done) ++first_group_;
-  }
-  return done;
-}
-
 // What the tables have need not be in memory.
 Folding::Visit Store::parking(Engine* engine) const {
   const auto is_full = [engine, most = static_cast<std::int64_t>(settings_.payload_bytes)] {
@@ -321,22 +308,9 @@ void Store::folded(const std::optional<sqlite::Done>& slice) {
   end_searches();
 }
 
-Store::Kept Store::failed(const sqlite::Failure& failure) {
-  // Groups that were to go are still there, or not: both are right.
-  if (journal_->roll_back() && failure.is_full()) {
-    if (auto first = journal_->database().integer("SELECT min(number) FROM journal"); first) {
-      first_group_ = *first > 0 ? static_cast<std::uint64_t>(*first) : next_group_;
-      give_up_ballast();
-      return Kept::kFull;
-    }
-  }
-  journal_.reset();
-  return Kept::kUnknown;
-}
-
 std::chrono::milliseconds Store::tidy(Engine* engine) {
   if (!works()) return kNoWork;
-  const bool closes = engine == nullptr;  // then the journal goes as a whole
+  const bool closes = engine == nullptr;
   const auto visit = parking(engine);
   auto slice = folding_->end_slice(visit, true);
   if (!slice) {
@@ -347,20 +321,9 @@ std::chrono::milliseconds Store::tidy(Engine* engine) {
     }
     slice = folding_->slice(visit);
   }
-  const bool folds = slice.has_value();
   folded(slice);
-  if (folds && !*slice) return kLookForRoomEvery;
-  if (closes || first_group_ >= folding_->folded_until()) return folds ? kSoon : kNoWork;
-  const auto done =
-      journal_->begin().and_then([&] { return forget_folded(kTidiedGroups); }).and_then([&] {
-        return journal_->commit();
-      });
-  if (!done) {
-    failed(done.error());
-    return kLookForRoomEvery;
-  }
-  journal_->carry_over_log();
-  return kSoon;
+  if (!slice) return kNoWork;
+  return *slice ? kSoon : kLookForRoomEvery;
 }
 
 bool Store::give_up_ballast() {

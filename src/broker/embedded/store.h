@@ -18,9 +18,9 @@
 namespace retsu::embedded {
 
 struct StoreSettings {
-  std::size_t journal_bytes = std::size_t{64} << 20;  // then it is folded into the tables
-  // Then a log is carried over. As SQLite has it: a short one, written over and over, syncs
-  // fastest.
+  std::size_t journal_bytes = std::size_t{64}
+                              << 20;  // of a file, then it is folded into the tables
+  // Then the tables' log is carried over.
   int log_pages = 1'000;
   std::size_t ballast_bytes = std::size_t{16} << 20;  // given up when the disk is full
   std::size_t payload_bytes = std::size_t{256}
@@ -38,14 +38,14 @@ struct StoreFigures {
 
 // An engine's rows in a directory:
 //
-//   retsu.db    SQLite in WAL mode: the rows themselves, a moment later than the journal, so that a
-//               person can read them. Together they are always the whole truth.
-//   journal.db  likewise; a row for each group, synced before commit returns. It goes when the
-//               store is closed: then the tables have all.
-//   lock        who has the store open
-//   ballast     bytes to be given up when the disk is full
+//   retsu.db      SQLite in WAL mode: the rows themselves, a moment later than the journal, so that
+//                 a person can read them. Together they are always the whole truth.
+//   journal.1, .2 group after group, synced before commit returns. They go when the store is
+//                 closed: then the tables have all.
+//   lock          who has the store open
+//   ballast       bytes to be given up when the disk is full
 //
-// Only these connections write and checkpoint. Threads: as Keeper says.
+// Only this connection writes and checkpoints. Threads: as Keeper says.
 class Store final : public Keeper {
  public:
   // Makes the directory if it is not there. Refused: somebody else has it open, it is not a store,
@@ -71,17 +71,16 @@ class Store final : public Keeper {
  private:
   Store(std::string directory, StoreSettings settings, LockFile lock);
 
-  Status connect();
-  Status load(Engine& engine);
-  sqlite::Done begin_journal();
+  Status connect(JournalContent& content);
+  sqlite::Done open_journal(sqlite::Database& tables, const JournalMark& mark,
+                            JournalContent& content);
+  Status load(Engine& engine, const JournalContent& content);
+  sqlite::Done begin_journal(const JournalContent& content);
   void end_journal();
   void stop_reading();
   void disconnect();
-  [[nodiscard]] sqlite::Done check_all_pages() const;
+  [[nodiscard]] sqlite::Done check_tables() const;
   [[nodiscard]] Error refusal(sqlite::Failure failure, const sqlite::Done& pages) const;
-  Kept failed(const sqlite::Failure& failure);
-  sqlite::Done timed_commit();
-  sqlite::Done forget_folded(std::uint64_t most);
   std::chrono::milliseconds tidy(Engine* engine);
   [[nodiscard]] Folding::Visit parking(Engine* engine) const;
   void folded(const std::optional<sqlite::Done>& slice);
@@ -109,14 +108,13 @@ class Store final : public Keeper {
     sqlite::Statement select;
   };
   std::unique_ptr<Reader> reader_;
-  std::unique_ptr<Folding> folding_;    // none: it failed
-  std::optional<JournalFile> journal_;  // likewise
+  std::unique_ptr<Folding> folding_;  // none: it failed
+  std::optional<Journal> journal_;    // likewise
   std::optional<Payloads> payloads_;
   bool lost_payload_ = false;
 
-  Packer group_;                   // that is committed, or was last
-  bool is_prepared_ = false;       // it has the bytes of the next one to be committed
-  std::uint64_t first_group_ = 1;  // in the journal
+  Packer group_;              // that is committed, or was last
+  bool is_prepared_ = false;  // it has the bytes of the next one to be committed
   std::uint64_t next_group_ = 1;
 
   // Searches that wait until the tables say what the journal said when they came.

@@ -86,9 +86,9 @@ sqlite::Done check_pages(const std::string& path, const char* vfs) {
   return done;
 }
 
-std::string journal_beside(const std::string& database_file) {
+std::string directory_of(const std::string& database_file) {
   const std::string directory = std::filesystem::path(database_file).parent_path().string();
-  return (directory.empty() ? "." : directory) + kJournalFile;
+  return directory.empty() ? "." : directory;
 }
 
 bool file_exists(const std::string& path, const char* vfs) {
@@ -99,11 +99,12 @@ bool file_exists(const std::string& path, const char* vfs) {
 }
 
 void remove_database(const std::string& path, const char* vfs) {
+  for (const char* suffix : {"-wal", "-shm", "-journal", ""}) remove_file(path + suffix, vfs);
+}
+
+void remove_file(const std::string& path, const char* vfs) {
   sqlite3_vfs* files = sqlite3_vfs_find(vfs);
-  for (const char* suffix : {"-wal", "-shm", "-journal", ""}) {
-    const std::string name = path + suffix;
-    (void)files->xDelete(files, name.c_str(), 0);
-  }
+  (void)files->xDelete(files, path.c_str(), 0);
 }
 
 Status make_directory(const std::string& directory) {

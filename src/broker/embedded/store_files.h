@@ -12,7 +12,8 @@
 namespace retsu::embedded {
 
 inline constexpr const char* kDatabaseFile = "/retsu.db";
-inline constexpr const char* kJournalFile = "/journal.db";
+inline constexpr const char* kJournalFiles[] = {"/journal.1", "/journal.2"};
+inline constexpr const char* kOldJournalFile = "/journal.db";  // of earlier versions
 inline constexpr const char* kLockFile = "/lock";
 inline constexpr const char* kBallastFile = "/ballast";
 inline constexpr const char* kServerFile = "/server";  // where whoever has it open serves it
@@ -52,13 +53,14 @@ void for_each_problem(std::string_view answer, Visit visit) {
   }
 }
 
-std::string journal_beside(const std::string& database_file);
+std::string directory_of(const std::string& database_file);
 
 // Whether it has a byte: for SQLite a file without any is none.
 bool file_exists(const std::string& path, const char* vfs = nullptr);
 
 // The file and what SQLite keeps beside it. The file system may be another one than the default.
 void remove_database(const std::string& path, const char* vfs);
+void remove_file(const std::string& path, const char* vfs);
 
 // Makes the directory, and those above it, if it is not there; their names are on the disk then.
 Status make_directory(const std::string& directory);

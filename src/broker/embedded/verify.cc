@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All that is wrong with the pages of a database. `where`: before each line.
-sqlite::Done check_all_pages(sqlite::Database& database, const char* where, Verdict& verdict,
+// All that is wrong with the pages of a database.
+sqlite::Done check_all_pages(sqlite::Database& database, Verdict& verdict,
                              const std::function<void()>& tick) {
   const std::size_t before = verdict.problems.size();
   tick();
@@ -27,9 +27,8 @@ sqlite::Done check_all_pages(sqlite::Database& database, const char* where, Verd
       const auto more = found->step();
       if (!more) return tl::unexpected(more.error());
       if (!*more) return {};
-      for_each_problem(found->text(0), [&](std::string_view line) {
-        verdict.problems.push_back(fmt::format("{}{}", where, line));
-      });
+      for_each_problem(found->text(0),
+                       [&](std::string_view line) { verdict.problems.emplace_back(line); });
     }
   }();
   database.on_tick(nullptr);
@@ -45,24 +44,17 @@ class Verification {
       : store_(store), verdict_(verdict), on_progress_(on_progress) {}
 
   sqlite::Done run() {
-    return check_pages(store_.tables, "")
-        .and_then([&] {
-          return store_.journal ? check_pages(*store_.journal, "journal.db: ") : sqlite::Done();
-        })
+    return check_all_pages(store_.tables, verdict_, [&] { say("pages", 0, 0); })
         .and_then([&] { return check_rows(); })
         .and_then([&] { return check_load(); });
   }
 
  private:
-  sqlite::Done check_pages(sqlite::Database& database, const char* where) {
-    return check_all_pages(database, where, verdict_, [&] { say("pages", 0, 0); });
-  }
-
   sqlite::Done check_rows() {
     if (verdict_.version < kSchemaVersion) return {};  // the next start brings it up to date
     const auto all = store_.tables.integer("SELECT count(*) FROM tasks");
     Engine names;  // of queues and users
-    Loader loader(store_.tables, store_.groups(), names, [&](const std::string& place) {
+    Loader loader(store_.tables, store_.journal, names, [&](const std::string& place) {
       verdict_.problems.push_back(place);
       return true;
     });
@@ -90,7 +82,7 @@ class Verification {
     if (!verdict_.problems.empty() || verdict_.version < kSchemaVersion) return {};
     say("loading", 0, 0);
     Engine engine;
-    Loader loader(store_.tables, store_.groups(), engine);
+    Loader loader(store_.tables, store_.journal, engine);
     return load(loader, engine);
   }
 
@@ -123,14 +115,13 @@ Result<Verdict> verify(const std::string& database_file, const OnProgress& on_pr
     // The pages say where.
     auto tables = open_to_read(database_file);
     if (tables && store.error().is_damage()) {
-      (void)check_all_pages(*tables, "", verdict, [] {});
+      (void)check_all_pages(*tables, verdict, [] {});
     }
     return judge(store.error());
   }
   verdict.version = store->version;
-  if (store->journal) {
-    const std::string journal = journal_beside(database_file);
-    verdict.bytes += file_bytes(journal) + file_bytes(journal + "-wal");
+  if (store->has_files) {
+    for (const std::string& bytes : store->journal.memory) verdict.bytes += std::ssize(bytes);
   }
   if (auto done = Verification(*store, verdict, on_progress).run(); !done) {
     return judge(done.error());
