@@ -155,8 +155,10 @@ void start(Tables& tables, TaskNode& task, ClaimNode& claim) {
     row.key = ms(run.timeout_at);
     row.keeps_permit = false;
   });
-  tables.set_member(claim, {claim.row.number, fence, task.row.id, &line, Hold::kHeld,
-                            Outcome::kFinish, State::kStarted});
+  tables.set_member(
+      claim,
+      {claim.row.number, fence, task.row.id, &line, Hold::kHeld, Outcome::kFinish, State::kStarted},
+      &task);
   LineRow& row = tables.edit(line);
   ++row.started;
   row.waits.add(waited);
@@ -287,7 +289,7 @@ ClaimReply claim(Tables& tables, const Claim& command) {
     const Tables::Mark before = renews ? tables.mark() : 0;
     if (renews) {
       row.number = existing->row.number;
-      const std::vector<MemberRow> members = existing->members;
+      const std::vector<Member> members = existing->members;
       for (const MemberRow& member : members) {
         if (member.hold > Hold::kTimedOut) tables.drop_member(*existing, member.fence);
       }

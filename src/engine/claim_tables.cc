@@ -70,10 +70,10 @@ void Tables::index_claim(ClaimNode& claim, int by) {
   }
 }
 
-void Tables::set_member(ClaimNode& claim, MemberRow row) {
+void Tables::set_member(ClaimNode& claim, MemberRow row, TaskNode* node) {
   Line& line = *row.line;
   std::optional<MemberRow> after(std::move(row));
-  std::optional<MemberRow> before = replace_member(claim, after->fence, after);
+  std::optional<MemberRow> before = replace_member(claim, after->fence, after, node);
   log<MemberRow>(std::move(before), std::move(after));
   refresh_ring(line);
 }
@@ -92,7 +92,8 @@ void Tables::put(const std::optional<MemberRow>& from, const std::optional<Membe
 
 // What it was.
 std::optional<MemberRow> Tables::replace_member(ClaimNode& claim, std::int64_t fence,
-                                                const std::optional<MemberRow>& to) {
+                                                const std::optional<MemberRow>& to,
+                                                TaskNode* node) {
   const auto place = std::ranges::lower_bound(claim.members, fence, {}, &MemberRow::fence);
   std::optional<MemberRow> was;
   if (place != claim.members.end() && place->fence == fence) {
@@ -101,11 +102,11 @@ std::optional<MemberRow> Tables::replace_member(ClaimNode& claim, std::int64_t f
   }
   if (to) index_member(claim, *to, +1);
   if (was && to) {
-    *place = *to;
+    *place = {*to, node};
   } else if (was) {
     claim.members.erase(place);
   } else {
-    claim.members.insert(place, *to);
+    claim.members.insert(place, {*to, node});
   }
   return was;
 }

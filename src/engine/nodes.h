@@ -76,7 +76,8 @@ class TaskOrder : private TaskSet {
   using TaskSet::end;
 
   void add(TaskNode& task) {
-    insert(last_ == nullptr ? end() : std::next(iterator_to(*last_)), task);
+    const bool is_last = empty() || Earlier()(*rbegin(), task);  // as most are
+    insert(is_last || last_ == nullptr ? end() : std::next(iterator_to(*last_)), task);
     last_ = &task;
   }
   void remove(TaskNode& task) {
@@ -175,9 +176,13 @@ class Queue : public Counted<Queue> {
 
 inline Queue& TaskNode::queue() const { return *row.line->queue; }
 
+struct Member : MemberRow {
+  TaskNode* node = nullptr;  // of its task, if it is known; only while it is held
+};
+
 struct ClaimNode {
   ClaimRow row;
-  std::vector<MemberRow> members;  // by fence
+  std::vector<Member> members;  // by fence
   std::int64_t held = 0;
   std::int64_t open = 0;  // held and ghosts
 

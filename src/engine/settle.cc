@@ -108,7 +108,9 @@ Status apply_outcome(Tables& tables, TaskNode& task, const SettleOne& how, std::
   return {};
 }
 
-Settled refused(const std::string& id, Error error) { return {id, false, {}, std::move(error)}; }
+Settled refused(std::string id, Error error) {
+  return {std::move(id), false, {}, std::move(error)};
+}
 
 // The claim runs the task under this fence, or under any if none is given.
 const MemberRow* held_member(const ClaimNode& claim, const TaskNode* task,
@@ -127,7 +129,9 @@ void close_ghost(Tables& tables, ClaimNode& claim, const MemberRow& ghost) {
 }
 
 // What the claim does not hold: settled before in the same way, the same answer; else refused.
-Settled settle_again(Tables& tables, ClaimNode& claim, const SettleOne& how, std::string_view id) {
+Settled settle_again(Tables& tables, ClaimNode& claim, const SettleOne& how, std::string said) {
+  const Text* target = tables.alias(said);
+  const std::string id = target != nullptr ? target->str() : said;
   bool was_given = false;
   const MemberRow* ghost = nullptr;
   for (const MemberRow& member : claim.members) {
@@ -135,27 +139,29 @@ Settled settle_again(Tables& tables, ClaimNode& claim, const SettleOne& how, std
     was_given = true;
     if (how.fence.value_or(member.fence) != member.fence) continue;
     if (member.hold == Hold::kSettled && member.outcome == how.outcome)
-      return {how.id, true, member.state, {}};
+      return {std::move(said), true, member.state, {}};
     if (ghost == nullptr && is_ghost(member.hold)) ghost = &member;
   }
   if (ghost != nullptr) close_ghost(tables, claim, MemberRow(*ghost));
-  if (was_given || tables.find_task(id) != nullptr)
-    return refused(how.id, stale(claim.row.id, how.id));
-  return refused(how.id, {ErrorCode::kNotFound, fmt::format("there is no task {}", how.id)});
+  if (was_given || tables.find_task(id) != nullptr) {
+    Error error = stale(claim.row.id, said);
+    return refused(std::move(said), std::move(error));
+  }
+  Error error{ErrorCode::kNotFound, fmt::format("there is no task {}", said)};
+  return refused(std::move(said), std::move(error));
 }
 
-Settled settle_one(Tables& tables, ClaimNode& claim, const SettleOne& how, std::int64_t front) {
-  TaskNode* task = resolve(tables, how.id);
+// The task of this id, if it is known which one that is.
+Settled settle_one(Tables& tables, ClaimNode& claim, const SettleOne& how, std::string id,
+                   std::int64_t front, TaskNode* task = nullptr) {
+  if (task == nullptr) task = resolve(tables, id);
   const MemberRow* held = held_member(claim, task, how.fence);
-  if (held == nullptr) {
-    const Text* target = tables.alias(how.id);
-    return settle_again(tables, claim, how, target != nullptr ? target->view() : how.id);
-  }
+  if (held == nullptr) return settle_again(tables, claim, how, std::move(id));
   MemberRow member = *held;
   const Tables::Mark before = how.outcome == Outcome::kAwait ? tables.mark() : 0;
   if (auto done = apply_outcome(tables, *task, how, front); !done) {
     tables.roll_back(before);
-    return refused(how.id, std::move(done.error()));
+    return refused(std::move(id), std::move(done.error()));
   }
   const State state = task->row.state;
   member.outcome = how.outcome;
@@ -165,7 +171,7 @@ Settled settle_one(Tables& tables, ClaimNode& claim, const SettleOne& how, std::
   if (how.outcome == Outcome::kAwait && task->queue().policy().await_keeps_permit) {
     tables.change_task(*task, [](TaskRow& row) { row.keeps_permit = true; });
   }
-  return {how.id, true, state, {}};
+  return {std::move(id), true, state, {}};
 }
 
 // Back to the front of their lines, in the order in which they were claimed.
@@ -175,13 +181,12 @@ Released release(Tables& tables, const std::vector<ClaimNode*>& claims) {
   std::int64_t front = tables.next_front(keys);
   Released reply;
   for (ClaimNode* claim : claims) {
-    const std::vector<MemberRow> members = claim->members;
-    for (const MemberRow& member : members) {
+    const std::vector<Member> members = claim->members;
+    for (const Member& member : members) {
       if (member.hold == Hold::kHeld) {
         SettleOne how;
-        how.id = member.task.str();
         how.outcome = Outcome::kRelease;
-        settle_one(tables, *claim, how, front);
+        settle_one(tables, *claim, how, member.task.str(), front, member.node);
         ++reply.released;
       } else if (is_ghost(member.hold)) {
         close_ghost(tables, *claim, member);
@@ -200,22 +205,20 @@ Result<SettleReply> settle(Tables& tables, const Settle& command) {
     return refuse(ErrorCode::kStaleClaim,
                   fmt::format("claim {} is unknown, or was over long ago", command.claim_id));
   }
-  std::vector<SettleOne> all;
-  if (command.all) {
-    all.reserve(claim->members.size());
-    for (const MemberRow& member : claim->members) {
-      all.emplace_back();
-      all.back().id = member.task.str();
-      all.back().fence = member.fence;
-      all.back().outcome = *command.all;
-    }
-  }
-  const std::vector<SettleOne>& results = command.all ? all : command.results;
-  std::int64_t front = tables.next_front(std::ssize(results));
+  const std::size_t tasks = command.all ? claim->members.size() : command.results.size();
+  std::int64_t front = tables.next_front(static_cast<std::int64_t>(tasks));
   SettleReply reply;
-  reply.results.reserve(results.size());
-  for (const SettleOne& how : results) {
-    reply.results.push_back(settle_one(tables, *claim, how, front++));
+  reply.results.reserve(tasks);
+  for (const SettleOne& how : command.results) {
+    reply.results.push_back(settle_one(tables, *claim, how, how.id, front++));
+  }
+  SettleOne how;
+  how.outcome = command.all.value_or(how.outcome);
+  for (std::size_t i = 0; command.all && i < tasks; ++i) {
+    const Member& member = claim->members[i];
+    how.fence = member.fence;
+    reply.results.push_back(
+        settle_one(tables, *claim, how, member.task.str(), front++, member.node));
   }
   return reply;
 }
@@ -265,8 +268,8 @@ Released release_older(Tables& tables, const ReleaseOlder& command) {
 
 void expire_lease(Tables& tables, ClaimNode& claim) {
   std::int64_t front = tables.next_front(std::ssize(claim.members));
-  const std::vector<MemberRow> members = claim.members;
-  for (const MemberRow& member : members) {
+  const std::vector<Member> members = claim.members;
+  for (const Member& member : members) {
     const std::int64_t key = front++;
     if (is_ghost(member.hold)) close_ghost(tables, claim, member);
     if (member.hold != Hold::kHeld) continue;

@@ -10,8 +10,8 @@ namespace {
 const Options kNoOptions;
 const Run kNoRun;
 const QueuePolicy kDefaultPolicy;
-constexpr std::size_t kSharedTypes = 10'000;     // more are stored with each task
-constexpr std::size_t kExpectedChanges = 4'096;  // of a command, at most
+constexpr std::size_t kSharedTypes = 10'000;      // more are stored with each task
+constexpr std::size_t kExpectedChanges = 16'384;  // of a command, at most
 
 }  // namespace
 

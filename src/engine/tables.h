@@ -123,7 +123,7 @@ class Tables {
   [[nodiscard]] const auto& claims() const { return claims_; }
   ClaimNode& set_claim(ClaimRow row);  // adds or replaces
   void remove_claim(ClaimNode& claim);
-  void set_member(ClaimNode& claim, MemberRow row);
+  void set_member(ClaimNode& claim, MemberRow row, TaskNode* node = nullptr);
   void drop_member(ClaimNode& claim, std::int64_t fence);
 
   // Ids remembered after their task.
@@ -231,7 +231,8 @@ class Tables {
   void index_order(TaskNode& task, int by);
   void index_pins(const TaskNode& task, int by);
   std::optional<MemberRow> replace_member(ClaimNode& claim, std::int64_t fence,
-                                          const std::optional<MemberRow>& to);
+                                          const std::optional<MemberRow>& to,
+                                          TaskNode* node = nullptr);
   void index_member(ClaimNode& claim, const MemberRow& member, int by);
   void index_claim(ClaimNode& claim, int by);
   void refresh_retention(Queue& queue, int end);

@@ -67,17 +67,21 @@ void Fold::choose(std::size_t most, std::size_t most_bytes) {
       if (entry.bytes >= most_bytes) most = 0;
       most_bytes -= std::min<std::size_t>(most_bytes, entry.bytes);
       const Latest<Row>* later = rows.young.find(entry.place);
-      if (later == nullptr || !later->is_gone()) continue;
+      if (later == nullptr || !(later->is_gone() || kWhole<Row>)) continue;
       entry.dropped = true;
       // A table that never had it need not be told that it went.
-      if (entry.latest->is_new()) rows.young.erase(entry.place);
+      if (entry.latest->is_new() && later->is_gone()) rows.young.erase(entry.place);
     }
   };
-  // Tasks last, for the same reason as above.
+  // Tasks late, for the same reason as above, and last those that the less change again.
   for_each_kind([&]<class Row>() {
-    if constexpr (!std::is_same_v<Row, engine::TaskRow>) choose_of.template operator()<Row>();
+    constexpr bool later = std::is_same_v<Row, engine::TaskRow> || kWhole<Row>;
+    if constexpr (!later) choose_of.template operator()<Row>();
   });
   choose_of.operator()<engine::TaskRow>();
+  for_each_kind([&]<class Row>() {
+    if constexpr (kWhole<Row>) choose_of.template operator()<Row>();
+  });
 }
 
 sqlite::Done Fold::write() {

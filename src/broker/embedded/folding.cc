@@ -10,7 +10,7 @@ constexpr std::size_t kSliceRows = 400;       // when there is time: about 2 ms
 constexpr std::size_t kHurriedRows = 8'000;   // when somebody waits: few groups meet a slice
 constexpr std::size_t kSliceBytes = 2 << 20;  // of payloads: a slice takes that much of the disk
 constexpr std::size_t kSlicesOfGeneration = 256;  // about: each costs a transaction
-constexpr std::size_t kMostBehind = 8;            // of a generation's parts: then it is waited for
+constexpr std::size_t kMostBehind = 2;            // of a generation's parts: then it is waited for
 
 constexpr int kMostLogs = 8;  // times a long log: then readers wait until it is carried over
 

@@ -10,13 +10,14 @@ namespace {
 template <class Row>
 void pack_entry(Packer& out, const std::optional<Row>& before, const std::optional<Row>& after) {
   const Row& row = after ? *after : *before;
-  const What what = !after ? What::kRemoved : before ? What::kChanged : What::kCreated;
+  const bool differs = before && !kWhole<Row>;
+  const What what = !after ? What::kRemoved : differs ? What::kChanged : What::kCreated;
   out.number(Kind<Row>::kNumber * 4 + static_cast<unsigned>(what));
   const Key<Row> key = key_of(row);
   std::apply([&](const auto&... part) { (pack(out, part, part), ...); }, key);
   out.with_length([&] {
-    if (after && before) pack_fields(out, *before, *after, kFixed);
-    if (after && !before) pack_fields(out, blank<Row>(key), *after);
+    if (after && differs) pack_fields(out, *before, *after, kFixed);
+    if (after && !differs) pack_fields(out, blank<Row>(key), *after);
   });
 }
 

@@ -22,7 +22,11 @@ class ValueWriter {
  public:
   explicit ValueWriter(std::string& to) : to_(to) {}
 
-  void null() { add(ValueKind::kNull, 0); }
+  void null() { nulls(1); }
+  void nulls(std::size_t values) {
+    static_assert(static_cast<int>(ValueKind::kNull) == 0);
+    to_.append(values * kNumberBytes, '\0');
+  }
   void integer(std::int64_t value) { add(ValueKind::kInteger, value); }
   void bytes(std::string_view value) {
     add(ValueKind::kBytes, static_cast<std::int64_t>(value.size()));
@@ -30,8 +34,10 @@ class ValueWriter {
   }
 
  private:
+  static constexpr std::size_t kNumberBytes = 1 + sizeof(std::int64_t);
+
   void add(ValueKind kind, std::int64_t number) {
-    char bytes[1 + sizeof number];
+    char bytes[kNumberBytes];
     bytes[0] = static_cast<char>(kind);
     std::memcpy(bytes + 1, &number, sizeof number);
     to_.append(bytes, sizeof bytes);

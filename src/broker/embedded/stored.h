@@ -107,6 +107,11 @@ inline constexpr std::int64_t kTogether = 1;
 template <>
 inline constexpr std::int64_t kTogether<engine::MemberRow> = 64;
 
+// Rows that the journal has whole, not as a difference from what they were. Many of them change in
+// each generation: one that has changed again need not be in the tables.
+template <class Row>
+inline constexpr bool kWhole = std::is_same_v<Row, StoredLine>;
+
 // Where in its table a row stands.
 template <class Row>
 Key<Row> place_of(Key<Row> key) {

@@ -71,7 +71,8 @@ class Binder {
         add(*value);
       } else if constexpr (kByFields<Pointed>) {
         static const std::size_t columns = columns_of<Pointed>().size();
-        for (std::size_t i = 0; i < columns; ++i) null();
+        values_.nulls(columns);
+        for (std::size_t i = 0; i < columns; ++i) unbind();
       } else {
         null();
       }
