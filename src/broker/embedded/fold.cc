@@ -25,17 +25,43 @@ sqlite::Done Fold::prepare(sqlite::Database& database) {
   return done;
 }
 
+void Fold::set(engine::Line& line, const engine::LineRow& row, bool is_new) {
+  auto& [table, young, old, order, written, chosen] = std::get<Rows<StoredLine>>(rows_);
+  if (sorted_ != Sorted::kAll) {
+    // The journal has it whole from now on, and the table is as it was.
+    if (const Latest<StoredLine>* before = old.find(&line)) {
+      is_new = before->is_new();
+      old.erase(&line);
+      left_ -= kCost<StoredLine>;
+    }
+  }
+  const std::size_t before = young.size();
+  Latest<StoredLine>& latest = young[&line];
+  latest.set(row, is_new && young.size() > before);
+  if (latest.came_and_went()) young.erase(&line);
+}
+
 void Fold::add(engine::Changes changes) {
   const AsStored note{[&]<class Row>(std::optional<Row>& before, std::optional<Row>& after) {
-    if (!before && !after) return;
-    const Key<Row> key = key_of(after ? *after : *before);
-    set<Row>(key, std::move(after), !before);
+    if constexpr (!kWhole<Row>) {
+      if (!before && !after) return;
+      const Key<Row> key = key_of(after ? *after : *before);
+      set<Row>(key, std::move(after), !before);
+    }
   }};
-  for (engine::AnyChange& change : changes) std::visit(note, change);
+  for (engine::AnyChange& change : changes) {
+    if (const auto* of_line = std::get_if<std::unique_ptr<engine::LineChange>>(&change)) {
+      const auto& [line, before, after] = **of_line;
+      set(*line, after, before == engine::LineRow{});
+    } else {
+      std::visit(note, change);
+    }
+  }
 }
 
 void Fold::turn() {
   RETSU_CHECK(left_ == 0);
+  sorted_ = Sorted::kNone;
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
     std::swap(rows.old, rows.young);
@@ -45,9 +71,10 @@ void Fold::turn() {
 
 void Fold::sort() {
   for_each_kind([&]<class Row>() {
+    if (kWhole<Row> != (sorted_ == Sorted::kAll)) return;
     auto& [table, young, old, order, written, chosen] = std::get<Rows<Row>>(rows_);
     order.reserve(old.size());
-    old.in_order([&](const Key<Row>& place, Latest<Row>& latest) {
+    old.in_order([&](const Place<Row>& place, Latest<Row>& latest) {
       order.push_back({place, &latest, payload_bytes(latest)});
     });
     // What the table does not have yet comes first. Of the others, many will have gone when it is
@@ -67,21 +94,17 @@ void Fold::choose(std::size_t most, std::size_t most_bytes) {
       if (entry.bytes >= most_bytes) most = 0;
       most_bytes -= std::min<std::size_t>(most_bytes, entry.bytes);
       const Latest<Row>* later = rows.young.find(entry.place);
-      if (later == nullptr || !(later->is_gone() || kWhole<Row>)) continue;
+      if (later == nullptr || !later->is_gone()) continue;
       entry.dropped = true;
       // A table that never had it need not be told that it went.
-      if (entry.latest->is_new() && later->is_gone()) rows.young.erase(entry.place);
+      if (entry.latest->is_new()) rows.young.erase(entry.place);
     }
   };
-  // Tasks late, for the same reason as above, and last those that the less change again.
+  // Tasks late, for the same reason as above; lines are sorted when there is nothing else left.
   for_each_kind([&]<class Row>() {
-    constexpr bool later = std::is_same_v<Row, engine::TaskRow> || kWhole<Row>;
-    if constexpr (!later) choose_of.template operator()<Row>();
+    if constexpr (!std::is_same_v<Row, engine::TaskRow>) choose_of.template operator()<Row>();
   });
   choose_of.operator()<engine::TaskRow>();
-  for_each_kind([&]<class Row>() {
-    if constexpr (kWhole<Row>) choose_of.template operator()<Row>();
-  });
 }
 
 sqlite::Done Fold::write() {
@@ -105,6 +128,7 @@ void Fold::commit(const std::function<void(const engine::TaskRow&)>& visit) {
   }
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
+    if (kWhole<Row> && sorted_ != Sorted::kAll) return;
     // Now, and not all at once when the last is written: nobody shall wait for that.
     for (; rows.written < rows.chosen; ++rows.written) {
       *rows.order[rows.written].latest = Latest<Row>();

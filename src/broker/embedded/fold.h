@@ -22,7 +22,7 @@ class Fold {
 
   // The row is so now; none: it is gone. `is_new`: there was none before.
   template <class Row>
-  void set(const Key<Row>& key, std::optional<Row> row, bool is_new) {
+  requires(!kWhole<Row>) void set(const Key<Row>& key, std::optional<Row> row, bool is_new) {
     auto& young = std::get<Rows<Row>>(rows_).young;
     const Key<Row> place = place_of<Row>(key);
     const std::size_t before = young.size();
@@ -30,11 +30,18 @@ class Fold {
     latest.set(key, std::move(row), is_new && young.size() > before);
     if (latest.came_and_went()) young.erase(place);
   }
+  void set(engine::Line& line, const engine::LineRow& row, bool is_new);
   void add(engine::Changes changes);
 
-  // Makes the young generation the old one. Only when the old one is written. It is sorted before
-  // rows are chosen, on any thread.
+  // Makes the young generation the old one. Only when the old one is written.
   void turn();
+  // Before rows are chosen, those that come next are to be put in order: begin_sort, and then, on
+  // any thread, sort.
+  [[nodiscard]] bool needs_sort() const {
+    return left_ > 0 &&
+           (sorted_ == Sorted::kNone || (sorted_ == Sorted::kMost && left_ == lines_left()));
+  }
+  void begin_sort() { sorted_ = sorted_ == Sorted::kNone ? Sorted::kMost : Sorted::kAll; }
   void sort();
   // The next rows of the old generation: so many, or with so many bytes of payload, or all.
   void choose(std::size_t most, std::size_t most_bytes = SIZE_MAX);
@@ -54,7 +61,7 @@ class Fold {
   static constexpr std::size_t kCost = (kTogether<Row> + 3) / 4;  // of one place
   template <class Row>
   struct Entry {
-    Key<Row> place;
+    Place<Row> place;
     Latest<Row>* latest;
     std::uint32_t bytes = 0;  // of payload
     bool dropped = false;     // it has gone since
@@ -69,8 +76,16 @@ class Fold {
     std::size_t chosen = 0;         // up to here
   };
 
+  [[nodiscard]] std::size_t lines_left() const {  // that are not sorted yet
+    return std::get<Rows<StoredLine>>(rows_).old.size() * kCost<StoredLine>;
+  }
+
+  // Of the old generation. Lines come last, for most of them leave it before that.
+  enum class Sorted : std::uint8_t { kNone, kMost, kAll };
+
   OfEachKind<Rows> rows_;
   std::size_t left_ = 0;
+  Sorted sorted_ = Sorted::kNone;
 };
 
 }  // namespace retsu::embedded

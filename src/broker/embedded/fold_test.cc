@@ -23,15 +23,23 @@ class FoldTest : public testing::Test {
   void goes(engine::Sequence sequence) { fold_.set<TombstoneRow>({sequence}, std::nullopt, false); }
   void turn() {
     fold_.turn();
-    fold_.sort();
+    sort();
   }
   // Rows that were written or taken out.
   std::int64_t write_all() {
     const std::int64_t before = changes();
-    fold_.choose(SIZE_MAX);
-    EXPECT_TRUE(fold_.write());
-    fold_.commit();
+    do {
+      sort();
+      fold_.choose(SIZE_MAX);
+      EXPECT_TRUE(fold_.write());
+      fold_.commit();
+    } while (fold_.left() > 0);
     return changes() - before;
+  }
+  void sort() {
+    if (!fold_.needs_sort()) return;
+    fold_.begin_sort();
+    fold_.sort();
   }
   std::int64_t changes() { return database_.integer("SELECT total_changes()").value(); }
   std::int64_t rows() { return database_.integer("SELECT count(*) FROM tombstones").value(); }
@@ -79,6 +87,82 @@ TEST_F(FoldTest, ARowThatGoesWhileItIsBeingWrittenIsTakenOutLater) {
   turn();
   EXPECT_EQ(write_all(), 1);
   EXPECT_EQ(rows(), 0);
+}
+
+// The journal has it whole, so the tables can do without what it was before.
+TEST_F(FoldTest, ALineThatChangesBeforeItsTurnIsWrittenOnce) {
+  Engine engine;
+  const auto line = engine.line("q", "u");
+  const auto other = engine.line("q", "v");
+  const auto places = [&] {
+    return *database_.text("SELECT group_concat(user || place) FROM (SELECT * FROM lines)");
+  };
+  fold_.set(*line, {.place = 1}, true);
+  fold_.set(*other, {.place = 2}, true);
+  turn();
+  fold_.set(*line, {.place = 3}, false);
+  EXPECT_EQ(write_all(), 1);
+  EXPECT_EQ(places(), "v2");
+  turn();
+  EXPECT_EQ(write_all(), 1);
+  EXPECT_EQ(places(), "u3,v2");
+}
+
+TEST_F(FoldTest, ALineThatGoesBeforeItsTurnCostsNothing) {
+  Engine engine;
+  const auto line = engine.line("q", "u");
+  fold_.set(*line, {.place = 1}, true);
+  turn();
+  fold_.set(*line, {}, false);
+  EXPECT_EQ(fold_.left(), 0U);
+  EXPECT_FALSE(fold_.has_young()) << "the table need not be told";
+  fold_.set(*line, {.place = 2}, true);
+  turn();
+  EXPECT_EQ(write_all(), 1);
+  fold_.set(*line, {}, false);
+  turn();
+  EXPECT_EQ(write_all(), 1);
+  EXPECT_EQ(*database_.integer("SELECT count(*) FROM lines"), 0);
+}
+
+TEST_F(FoldTest, ALineThatComesBackBeforeItWasTakenOutIsTakenOutWhenItGoesAgain) {
+  Engine engine;
+  const auto line = engine.line("q", "u");
+  fold_.set(*line, {.place = 1}, true);
+  turn();
+  EXPECT_EQ(write_all(), 1);
+  fold_.set(*line, {}, false);
+  turn();
+  fold_.set(*line, {.place = 2}, true);
+  fold_.set(*line, {}, false);
+  EXPECT_EQ(write_all(), 0);
+  turn();
+  EXPECT_EQ(write_all(), 1);
+  EXPECT_EQ(*database_.integer("SELECT count(*) FROM lines"), 0);
+}
+
+// Most change before that: then there is little to put in order.
+TEST_F(FoldTest, LinesAreSortedWhenNothingElseIsLeft) {
+  Engine engine;
+  const auto line = engine.line("q", "u");
+  const auto other = engine.line("q", "v");
+  fold_.set(*line, {.place = 1}, true);
+  fold_.set(*other, {.place = 2}, true);
+  comes(1);
+  turn();
+  fold_.choose(SIZE_MAX);
+  EXPECT_EQ(fold_.left(), 2U);
+  EXPECT_TRUE(fold_.write());
+  fold_.commit();
+  EXPECT_EQ(rows(), 1);
+  fold_.set(*line, {.place = 3}, false);
+  EXPECT_TRUE(fold_.needs_sort());
+  fold_.begin_sort();
+  fold_.sort();
+  fold_.set(*other, {.place = 4}, false);  // too late: it is written, and later again
+  EXPECT_EQ(write_all(), 1);
+  turn();
+  EXPECT_EQ(write_all(), 2);
 }
 
 TEST_F(FoldTest, ASliceIsBoundedByThePayloadsOfItsRows) {

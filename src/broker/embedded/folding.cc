@@ -56,6 +56,7 @@ void Folding::turn() {
   fold_.turn();
   folding_until_ = noted_until_;
   turned_rows_ = fold_.left();
+  is_last_ = false;
 }
 
 void Folding::begin_slice(bool hurry) {
@@ -65,7 +66,10 @@ void Folding::begin_slice(bool hurry) {
     const bool is_due = finished_until_ > folded_until_ && finished_until_ <= noted_until_;
     if (!is_due && !(hurry && fold_.has_young())) return;
     turn();
+  }
+  if (fold_.needs_sort()) {
     // With 100,000 rows that takes longer than a caller shall wait.
+    fold_.begin_sort();
     return background_.start([this] { fold_.sort(); });
   }
   if (!hurry && unfolded_bytes_ < generation_bytes_ / kSlicesOfGeneration) return;
@@ -79,8 +83,8 @@ void Folding::begin_slice(bool hurry) {
   const std::size_t chosen = left - fold_.left();
   if (chosen < std::min(due, left)) unfolded_bytes_ = bytes - bytes * chosen / due;
   is_writing_ = true;
-  const bool last = fold_.left() == 0;
-  background_.start([this, last] { written_ = write(last); });
+  is_last_ = fold_.left() == 0;
+  background_.start([this] { written_ = write(); });
 }
 
 std::optional<sqlite::Done> Folding::end_slice(const Visit& visit, bool wait) {
@@ -93,13 +97,17 @@ std::optional<sqlite::Done> Folding::end_slice(const Visit& visit, bool wait) {
 
 std::optional<sqlite::Done> Folding::slice(const Visit& visit) {
   background_.wait();  // it may be sorting
-  if (fold_.left() == 0) {
+  if (fold_.left() == 0 && folded_until_ == folding_until_) {
     if (!fold_.has_young()) return std::nullopt;
     turn();
+  }
+  if (fold_.needs_sort()) {
+    fold_.begin_sort();
     fold_.sort();
   }
   fold_.choose(kSliceRows, kSliceBytes);
-  return end(write(fold_.left() == 0), visit);
+  is_last_ = fold_.left() == 0;
+  return end(write(), visit);
 }
 
 sqlite::Done Folding::end(sqlite::Done done, const Visit& visit) {
@@ -110,23 +118,23 @@ sqlite::Done Folding::end(sqlite::Done done, const Visit& visit) {
     return done;
   }
   fold_.commit(visit);
-  if (fold_.left() == 0) folded_until_ = folding_until_;
+  if (is_last_) folded_until_ = folding_until_;
   return done;
 }
 
 // The last slice of a generation is synced, and with it those before, which are in the same log.
-sqlite::Done Folding::write(bool last) {
-  auto done = last ? database_.execute("PRAGMA synchronous = FULL") : sqlite::Done();
+sqlite::Done Folding::write() {
+  auto done = is_last_ ? database_.execute("PRAGMA synchronous = FULL") : sqlite::Done();
   done = done.and_then([&] { return begin_.run(); })
              .and_then([&] { return fold_.write(); })
              .and_then([&] {
-               if (!last) return sqlite::Done();
+               if (!is_last_) return sqlite::Done();
                set_folded_.bind(1, static_cast<std::int64_t>(folding_until_));
                return set_folded_.run();
              })
              .and_then([&] { return commit_.run(); });
   if (!done) return done;
-  if (last) done = database_.execute("PRAGMA synchronous = NORMAL");
+  if (is_last_) done = database_.execute("PRAGMA synchronous = NORMAL");
   done = done.and_then([&] { return carry_over_log(); });
   // The tables have these rows now: they cannot be put back and chosen again, only read anew.
   if (!done) done.error().code = SQLITE_IOERR;

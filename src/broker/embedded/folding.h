@@ -58,7 +58,7 @@ class Folding {
 
  private:
   void turn();
-  sqlite::Done write(bool last);
+  sqlite::Done write();
   sqlite::Done end(sqlite::Done done, const Visit& visit);
   sqlite::Done carry_over_log();
 
@@ -78,6 +78,7 @@ class Folding {
   std::size_t turned_rows_ = 0;     // that the old generation had at first
 
   bool is_writing_ = false;
+  bool is_last_ = false;  // the slice that is written, of its generation: rows may leave that later
   sqlite::Done written_;  // what came of it
   Background background_;
 };

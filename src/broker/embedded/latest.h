@@ -42,6 +42,28 @@ class Latest {
 };
 
 template <>
+class Latest<StoredLine> {
+ public:
+  void set(const engine::LineRow& row, bool is_new) {
+    is_new_ |= is_new;
+    row_ = row;
+  }
+
+  [[nodiscard]] bool is_new() const { return is_new_; }
+  [[nodiscard]] bool is_gone() const { return row_ == engine::LineRow{}; }
+  [[nodiscard]] bool came_and_went() const { return is_new_ && is_gone(); }
+
+  sqlite::Done write(Table<StoredLine>& table, const engine::Line* line) const {
+    return is_gone() ? table.remove({line->queue->name, line->user})
+                     : table.put({line->queue->name, line->user, row_});
+  }
+
+ private:
+  engine::LineRow row_;
+  bool is_new_ = false;
+};
+
+template <>
 class Latest<engine::MemberRow> {
  public:
   void set(const Key<engine::MemberRow>& key, std::optional<engine::MemberRow> row,

@@ -12,6 +12,16 @@ namespace {
 
 constexpr std::size_t kRestoredAtOnce = 1'000;  // rows
 
+template <class Row>
+void note(Fold& fold, const Key<Row>& key, const std::optional<Row>& row, Engine& engine) {
+  if constexpr (kWhole<Row>) {
+    const auto& [queue, user] = key;
+    fold.set(*engine.line(queue, user), row ? row->row : engine::LineRow{}, false);
+  } else {
+    fold.set<Row>(key, row, false);
+  }
+}
+
 }  // namespace
 
 sqlite::Done Loader::damaged(const std::string& place) const {
@@ -72,7 +82,7 @@ sqlite::Done load(Loader& loader, Engine& engine, Fold* fold, std::size_t payloa
   auto done = loader.read_journal().and_then([&] {
     return loader.for_each_row(
         [&]<class Row>(std::optional<Row> row, const Key<Row>& key, bool from_journal) {
-          if (fold != nullptr && from_journal) fold->set<Row>(key, row, false);
+          if (fold != nullptr && from_journal) note(*fold, key, row, engine);
           if (!row) return;
           references.see(*row);
           if (!references.fit()) return;  // the engine would look for what is not there

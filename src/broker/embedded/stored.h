@@ -107,12 +107,23 @@ inline constexpr std::int64_t kTogether = 1;
 template <>
 inline constexpr std::int64_t kTogether<engine::MemberRow> = 64;
 
-// Rows that the journal has whole, not as a difference from what they were. Many of them change in
-// each generation: one that has changed again need not be in the tables.
+// Rows that the journal has whole, not as a difference from what they were: those of which most
+// change in each generation. One that has changed again need not be in the tables.
 template <class Row>
 inline constexpr bool kWhole = std::is_same_v<Row, StoredLine>;
 
-// Where in its table a row stands.
+// Where in its table a row stands. Lines are known by their objects, which are quicker to find.
+template <class Row>
+struct PlaceOf {
+  using Type = Key<Row>;
+};
+template <>
+struct PlaceOf<StoredLine> {
+  using Type = engine::Line*;
+};
+template <class Row>
+using Place = typename PlaceOf<Row>::Type;
+
 template <class Row>
 Key<Row> place_of(Key<Row> key) {
   if constexpr (kTogether < Row >> 1) std::get<0>(key) /= kTogether<Row>;

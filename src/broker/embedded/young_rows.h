@@ -46,6 +46,43 @@ class YoungRows {
   boost::unordered_flat_map<Key<Row>, Latest<Row>, KeyHash> rows_;
 };
 
+// A line that is noted here lives, so one user's has one object.
+template <>
+class YoungRows<StoredLine, false> {
+ public:
+  Latest<StoredLine>& operator[](engine::Line* line) {
+    std::unique_ptr<Noted>& noted = rows_[line];
+    if (!noted) noted = std::make_unique<Noted>(Noted{line, {}});
+    return noted->latest;
+  }
+  [[nodiscard]] const Latest<StoredLine>* find(engine::Line* line) const {
+    const auto found = rows_.find(line);
+    return found == rows_.end() ? nullptr : &found->second->latest;
+  }
+  void erase(engine::Line* line) { rows_.erase(line); }
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+
+  template <class Visit>
+  void in_order(Visit visit) {
+    std::vector<Noted*> order;
+    order.reserve(rows_.size());
+    for (auto& row : rows_) order.push_back(row.second.get());
+    const auto key = [](const Noted* noted) {
+      return std::pair(noted->line->queue->name.view(), noted->line->user.view());
+    };
+    std::ranges::sort(order, {}, key);
+    for (Noted* noted : order) visit(noted->line.get(), noted->latest);
+  }
+  void clear() { rows_ = {}; }
+
+ private:
+  struct Noted {
+    boost::intrusive_ptr<engine::Line> line;
+    Latest<StoredLine> latest;
+  };
+  boost::unordered_flat_map<engine::Line*, std::unique_ptr<Noted>> rows_;
+};
+
 // Rows by number come, change and go together with those next to them: pages of them are found once
 // for many.
 template <class Row>
