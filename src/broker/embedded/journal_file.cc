@@ -216,6 +216,12 @@ bool has_journal(const std::string& directory, const char* vfs) {
                              [&](const char* file) { return file_exists(directory + file, vfs); });
 }
 
+bool has_old_journal(const std::string& directory, const char* vfs, std::int64_t mark) {
+  if (!file_exists(directory + kOldJournalFile, vfs)) return false;
+  const auto bytes = bytes_of(directory, kJournalFiles[0], vfs);
+  return !bytes || mark_in(*bytes) != mark;
+}
+
 void remove_journal(const std::string& directory, const char* vfs) {
   for (const char* file : kJournalFiles) remove_file(directory + file, vfs);
 }

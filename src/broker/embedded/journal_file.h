@@ -66,6 +66,9 @@ sqlite::Done check_left_over(sqlite::Database& tables, const JournalMark& mark,
                              const std::string& directory, const char* vfs);
 
 bool has_journal(const std::string& directory, const char* vfs = nullptr);
+// Whether the journal of this mark is still the database of version 5: files that are there were
+// being made of it.
+bool has_old_journal(const std::string& directory, const char* vfs, std::int64_t mark);
 void remove_journal(const std::string& directory, const char* vfs);
 
 // Groups by number, synced when add() returns. One thread at a time.

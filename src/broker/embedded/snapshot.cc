@@ -18,12 +18,10 @@ constexpr std::int64_t kFirstWithMark = 5;  // version of the tables
 
 // The journal beside a database, at this moment. Refused: it is missing, or has another mark.
 sqlite::Outcome<JournalContent> journal_of(const std::string& directory, std::int64_t mark) {
-  const std::string old_file = directory + kOldJournalFile;
-  if (has_journal(directory) || !file_exists(old_file)) {
-    return read_journal(directory, nullptr, mark);
-  }
-  return open_to_read(old_file).and_then(
-      [&](sqlite::Database&& old) { return read_old_journal(old, mark); });
+  if (!has_old_journal(directory, nullptr, mark)) return read_journal(directory, nullptr, mark);
+  return open_to_read(directory + kOldJournalFile).and_then([&](sqlite::Database&& old) {
+    return read_old_journal(old, mark);
+  });
 }
 
 // Whether it has all that tables do not have which were written up to that group.

@@ -126,11 +126,9 @@ sqlite::Done Store::open_journal(sqlite::Database& tables, const JournalMark& ma
       return take(read_journal_table(tables));
     });
   }
-  const std::string old_file = directory_ + kOldJournalFile;
-  if (!has_journal(directory_, settings_.vfs) && file_exists(old_file, settings_.vfs)) {
-    return open_to_write(old_file, settings_.vfs, old_log_).and_then([&](sqlite::Database&& old) {
-      return take(read_old_journal(old, mark.mark));
-    });
+  if (has_old_journal(directory_, settings_.vfs, mark.mark)) {
+    return open_to_write(directory_ + kOldJournalFile, settings_.vfs, old_log_)
+        .and_then([&](sqlite::Database&& old) { return take(read_old_journal(old, mark.mark)); });
   }
   return Journal::open(directory_, settings_.vfs, mark.mark, old_log_, settings_.journal_bytes,
                        content)
