@@ -151,7 +151,7 @@ Settled settle_again(Tables& tables, ClaimNode& claim, const SettleOne& how, std
   return refused(std::move(said), std::move(error));
 }
 
-// The task of this id, if it is known which one that is.
+// `task`: that of the id, if the caller knows it.
 Settled settle_one(Tables& tables, ClaimNode& claim, const SettleOne& how, std::string id,
                    std::int64_t front, TaskNode* task = nullptr) {
   if (task == nullptr) task = resolve(tables, id);

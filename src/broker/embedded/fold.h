@@ -13,7 +13,8 @@ namespace retsu::embedded {
 // Rows that the journal has and the tables have not, in two generations: those that are being
 // written, in an order that is kind to tables, and those changed since. A row that goes in the
 // meantime is not written any more, so one that came and went costs nothing. One that changes is:
-// what the journal says about it later is a difference from what it was.
+// what the journal says about it later is a difference from what it was. But lines are not: the
+// journal has them whole.
 //
 // While the chosen rows are being written, on any thread, others may be added.
 class Fold {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace retsu::embedded {
@@ -226,12 +227,21 @@ void remove_journal(const std::string& directory, const char* vfs) {
   for (const char* file : kJournalFiles) remove_file(directory + file, vfs);
 }
 
+template <class Open>
+sqlite::Outcome<std::array<Journal::Written, 2>> Journal::both(const Open& open) {
+  auto one = open(0);
+  if (!one) return tl::unexpected(std::move(one.error()));
+  auto two = open(1);
+  if (!two) return tl::unexpected(std::move(two.error()));
+  return std::array{std::move(*one), std::move(*two)};
+}
+
 sqlite::Outcome<Journal> Journal::make(const std::string& directory, const char* vfs,
                                        std::int64_t mark, const JournalContent& content,
                                        std::size_t file_bytes) {
   remove_journal(directory, vfs);
-  const auto begin = [&](const char* file) -> sqlite::Outcome<Written> {
-    const std::string path = directory + file;
+  auto files = both([&](std::size_t i) -> sqlite::Outcome<Written> {
+    const std::string path = directory + kJournalFiles[i];
     if (vfs == nullptr) make_private_file(path);
     auto opened = sqlite::File::open(path, sqlite::File::Access::kWrite, vfs);
     if (!opened) return tl::unexpected(std::move(opened.error()));
@@ -240,12 +250,9 @@ sqlite::Outcome<Journal> Journal::make(const std::string& directory, const char*
     const auto done = opened->truncate(0).and_then([&] { return opened->write(bytes, 0); });
     if (!done) return tl::unexpected(done.error());
     return Written{std::move(*opened), kLeastBytes, kSector};
-  };
-  auto one = begin(kJournalFiles[0]);
-  if (!one) return tl::unexpected(std::move(one.error()));
-  auto two = begin(kJournalFiles[1]);
-  if (!two) return tl::unexpected(std::move(two.error()));
-  Journal made({std::move(*one), std::move(*two)}, 0, mark, file_bytes);
+  });
+  if (!files) return tl::unexpected(std::move(files.error()));
+  Journal made(std::move(*files), 0, mark, file_bytes);
   sqlite::Done done;
   for (const Group& group : content.groups) {
     if (done) done = made.write(group.number, group.bytes);
@@ -260,14 +267,14 @@ sqlite::Outcome<Journal> Journal::make(const std::string& directory, const char*
 sqlite::Outcome<Journal> Journal::open(const std::string& directory, const char* vfs,
                                        std::int64_t mark, OldLog old_log, std::size_t file_bytes,
                                        JournalContent& content) {
-  auto both = read_both(directory, vfs, mark);
-  if (!both) return tl::unexpected(std::move(both.error()));
-  content = std::move(both->content);
-  const auto go_on = [&](std::size_t i) -> sqlite::Outcome<Written> {
+  auto read = read_both(directory, vfs, mark);
+  if (!read) return tl::unexpected(std::move(read.error()));
+  content = std::move(read->content);
+  auto files = both([&](std::size_t i) -> sqlite::Outcome<Written> {
     auto opened =
         sqlite::File::open(directory + kJournalFiles[i], sqlite::File::Access::kWrite, vfs);
     if (!opened) return tl::unexpected(std::move(opened.error()));
-    const auto& [groups, end] = both->said[i];
+    const auto& [groups, end] = read->said[i];
     const std::string_view bytes = content.memory[i];
     // What was read may be in memory only, and after a sync that failed it may stay there.
     auto done =
@@ -276,13 +283,10 @@ sqlite::Outcome<Journal> Journal::open(const std::string& directory, const char*
     if (!done) return tl::unexpected(std::move(done.error()));
     return Written{std::move(*opened), static_cast<std::int64_t>(bytes.size()),
                    static_cast<std::int64_t>(end), groups.empty() ? 0 : groups.back().number};
-  };
-  auto one = go_on(0);
-  if (!one) return tl::unexpected(std::move(one.error()));
-  auto two = go_on(1);
-  if (!two) return tl::unexpected(std::move(two.error()));
-  const std::size_t current = one->last >= two->last ? 0 : 1;
-  return Journal({std::move(*one), std::move(*two)}, current, mark, file_bytes);
+  });
+  if (!files) return tl::unexpected(std::move(files.error()));
+  const std::size_t current = (*files)[0].last >= (*files)[1].last ? 0 : 1;
+  return Journal(std::move(*files), current, mark, file_bytes);
 }
 
 sqlite::Done Journal::add(std::uint64_t number, std::string_view group, std::uint64_t folded) {

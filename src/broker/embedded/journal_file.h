@@ -20,7 +20,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,6 +97,10 @@ class Journal {
     std::int64_t end = 0;    // of the frames
     std::uint64_t last = 0;  // of the groups
   };
+  // open(i), an Outcome<Written>, for each file.
+  template <class Open>
+  static sqlite::Outcome<std::array<Written, 2>> both(const Open& open);
+
   Journal(std::array<Written, 2> files, std::size_t current, std::int64_t mark,
           std::size_t file_bytes)
       : files_(std::move(files)),

@@ -1,6 +1,7 @@
 #include "broker/embedded/snapshot.h"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <tuple>
 #include <utility>
