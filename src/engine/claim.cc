@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "engine/claims.h"
 #include "engine/dependencies.h"
 #include "engine/lifecycle.h"
@@ -11,12 +12,6 @@
 
 namespace retsu::engine {
 namespace {
-
-template <class T>
-void fetch(const T& object) {
-  const auto* bytes = reinterpret_cast<const char*>(&object);
-  for (std::size_t i = 0; i < sizeof(T); i += 64) __builtin_prefetch(bytes + i, 1);
-}
 
 // Of many users who wait for long, nothing is in a cache any more. What those need whose turn comes
 // next is brought there step by step, because each step says where the next one is: the user's
@@ -29,10 +24,10 @@ void expect_turns(const Ring& ring) {
   task.row.id.prefetch();
   task.row.payload.prefetch();
   if (!has_next()) return;
-  fetch(*(*next)->ready.begin());
+  prefetch(&*(*next)->ready.begin());
   if (!has_next()) return;
-  fetch(**next);
-  if (has_next()) fetch(*next);
+  prefetch(*next);
+  if (has_next()) prefetch(&*next);
 }
 
 // The users that a claim may serve in one queue: all, or those named. Of those named it knows the

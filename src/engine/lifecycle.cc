@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "engine/dependencies.h"
 #include "engine/times.h"
 #include "model/retry.h"
@@ -46,13 +47,16 @@ void end_row(const Tables& tables, TaskRow& row, State state) {
   row.to_front = false;
 }
 
-// Tasks that ended long ago are in no cache any more: those that go next are brought there.
-void expect_removal(const Retained& retained, TaskOrder::iterator next) {
+// Tasks that ended long ago are in no cache any more. What those need that go next is brought there
+// step by step, because each step says where the next one is: the task, its bytes, its id's place.
+void expect_removal(const Tables& tables, const Retained& retained, TaskOrder::iterator next) {
   if (next == retained.order.end()) return;
+  tables.tasks().expect(next->row.id);
+  if (++next == retained.order.end()) return;
   next->row.id.prefetch();
   next->row.payload.prefetch();
-  __builtin_prefetch(next->row.run.get(), 1);
-  if (++next != retained.order.end()) __builtin_prefetch(&*next, 1);
+  prefetch(next->row.run.get());
+  if (++next != retained.order.end()) prefetch(&*next);
 }
 
 // One task by number or bytes, or one that was kept only for a task that has ended now; false:
@@ -65,7 +69,7 @@ bool remove_one(Tables& tables) {
     Retained& retained = queue->retained[static_cast<std::size_t>(name.second)];
     if (retained.tasks <= keep.max_tasks && retained.bytes <= keep.max_bytes) continue;
     const auto oldest = retained.order.begin();
-    expect_removal(retained, std::next(oldest));
+    expect_removal(tables, retained, std::next(oldest));
     remove_or_park(tables, *oldest);
     return true;
   }

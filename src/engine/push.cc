@@ -301,6 +301,8 @@ Result<Pushed> push_one(Tables& tables, const NewTask& task, Admission admission
 
 namespace {
 
+constexpr std::size_t kAhead = 3;  // tasks: as long as memory takes to answer
+
 void take_out(IdSet& ids, std::string_view id) { ids.erase(ids.find(id)); }
 
 // Refused ones refuse those that need them: by the batch's own references, to the end of each
@@ -354,6 +356,7 @@ Result<PushReply> push(Tables& tables, const Push& command) {
   for (bool again = true; again;) {
     std::int64_t front = tables.next_front(std::ssize(command.tasks));
     for (std::size_t i = 0; i < command.tasks.size(); ++i, ++front) {
+      if (i + kAhead < command.tasks.size()) tables.tasks().expect(command.tasks[i + kAhead].id);
       if (reply.tasks[i].error) continue;
       const Tables::Mark before = command.partial ? tables.mark() : start;
       auto pushed = push_one(tables, command.tasks[i], Admission::kLimited, front, ids);

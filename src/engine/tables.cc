@@ -197,7 +197,10 @@ void Tables::set_place(Line& line, std::uint64_t place, std::int64_t turns) {
   LineRow& row = edit(line);
   Ring& ring = line.queue->ring;
   Ring::node_type moved;
-  if (row.place != 0) moved = ring.extract(&line);
+  if (row.place != 0) {
+    // Nearly always the first one.
+    moved = *ring.begin() == &line ? ring.extract(ring.begin()) : ring.extract(&line);
+  }
   row.place = place;
   row.turns = turns;
   if (place == 0) return;
