@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "engine/short_lived.h"
 #include "model/operations.h"
 
 // What the queue remembers, as rows: everything else in the engine is derived from these. A
@@ -253,6 +254,9 @@ template <class Row>
 struct Change {
   std::optional<Row> before;
   std::optional<Row> after;
+
+  static void* operator new(std::size_t bytes) { return take_short_lived(bytes); }
+  static void operator delete(void* change) noexcept { give_back_short_lived(change); }
 };
 struct QueueChange {
   boost::intrusive_ptr<Queue> queue;
@@ -263,6 +267,9 @@ struct LineChange {
   boost::intrusive_ptr<Line> line;
   LineRow before;
   LineRow after;
+
+  static void* operator new(std::size_t bytes) { return take_short_lived(bytes); }
+  static void operator delete(void* change) noexcept { give_back_short_lived(change); }
 };
 struct MetaChange {
   MetaRow before;
