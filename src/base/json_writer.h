@@ -93,6 +93,7 @@ requires(!std::same_as<Integer, bool>) void write_json(JsonWriter& to, const Int
 }
 inline void write_json(JsonWriter& to, const double& value) { to.number(value); }
 inline void write_json(JsonWriter& to, const std::string& value) { to.string(value); }
+inline void write_json(JsonWriter& to, const std::string_view& value) { to.string(value); }
 inline void write_json(JsonWriter& to, const Text& value) { to.string(value.view()); }
 inline void write_json(JsonWriter& to, const Json& value) { to.raw(value.view()); }
 void write_json(JsonWriter& to, const TimePoint& value);

@@ -113,6 +113,11 @@ class Line : public Counted<Line> {
   Text user;
   LineRow row;
   std::uint32_t stamp = 0;
+  // Whoever keeps lines may write here where it has noted this one; 0: nowhere.
+  struct {
+    std::uint32_t generation = 0;
+    std::uint32_t place = 0;
+  } noted;
 
   Entitlement due;
   TaskOrder ready;  // the QUEUED

@@ -1,5 +1,7 @@
 #include "broker/embedded/claim_tasks.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/json.h"
@@ -7,13 +9,15 @@
 namespace retsu {
 namespace {
 
-// A member as it stands in the table: with names, so that no thread needs the engine for it.
+// A member as it stands in the table: with names, so that no thread needs the engine for it. Who
+// writes it only looks at them: others count their references.
+template <class Name>
 struct Member {
   std::int64_t fence = 0;
   std::uint64_t claim = 0;
-  Text task;
-  Text queue;
-  Text user;
+  Name task;
+  Name queue;
+  Name user;
   engine::Hold hold = engine::Hold::kHeld;
   Outcome outcome = Outcome::kFinish;
   State state = State::kStarted;
@@ -33,7 +37,10 @@ void for_each_part(AnyMember& member, Visit visit) {
   visit(part++, member.state);
 }
 
-bool read_json(JsonReader& in, Member& member) {
+using ReadMember = Member<Text>;
+using WrittenMember = Member<std::string_view>;
+
+bool read_json(JsonReader& in, ReadMember& member) {
   std::size_t parts = 0;
   const bool read = in.read_array([&](std::size_t index) {
     bool is_read = false;
@@ -46,7 +53,7 @@ bool read_json(JsonReader& in, Member& member) {
   return read && parts == kParts;
 }
 
-void write_json(JsonWriter& to, const Member& member) {
+void write_json(JsonWriter& to, const WrittenMember& member) {
   to.open_array();
   for_each_part(member, [&](std::size_t, const auto& value) {
     to.element();
@@ -60,15 +67,19 @@ void write_json(JsonWriter& to, const Member& member) {
 namespace embedded {
 namespace {
 
-Member stored(const engine::MemberRow& row) {
+WrittenMember written(const engine::MemberRow& row) {
   return {row.fence,      row.claim, row.task,    row.line->queue->name,
           row.line->user, row.hold,  row.outcome, row.state};
 }
+WrittenMember written(const ReadMember& member) {
+  return {member.fence, member.claim, member.task,    member.queue,
+          member.user,  member.hold,  member.outcome, member.state};
+}
 
 // Those of a row. None: it is damaged.
-std::optional<std::vector<Member>> members_in(std::int64_t place, std::string_view json) {
+std::optional<std::vector<ReadMember>> members_in(std::int64_t place, std::string_view json) {
   if (!check_json(json)) return std::nullopt;
-  std::vector<Member> members;
+  std::vector<ReadMember> members;
   JsonReader in(json);
   const bool read = in.read_array([&](std::size_t) {
     const std::int64_t last = members.empty() ? -1 : members.back().fence;
@@ -79,15 +90,29 @@ std::optional<std::vector<Member>> members_in(std::int64_t place, std::string_vi
   return members;
 }
 
-std::vector<Member> merged(const std::vector<Member>& members, const MemberChanges& changes) {
-  std::vector<Member> all;
+// Their names are in no cache: those of the next ones are brought there, the line before its user.
+void expect(const MemberChanges& changes, std::size_t next) {
+  if (next < changes.size() && changes[next].row) changes[next].row->line->user.prefetch();
+  next += 2;
+  if (next >= changes.size() || !changes[next].row) return;
+  changes[next].row->task.prefetch();
+  __builtin_prefetch(changes[next].row->line.get());
+}
+
+std::vector<WrittenMember> merged(const std::vector<ReadMember>& members,
+                                  const MemberChanges& changes) {
+  std::vector<WrittenMember> all;
+  all.reserve(members.size() + changes.size());
   auto old = members.begin();
-  for (const MemberChange& change : changes) {
-    while (old != members.end() && old->fence < change.fence) all.push_back(*old++);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    expect(changes, i + 1);
+    const MemberChange& change = changes[i];
+    while (old != members.end() && old->fence < change.fence) all.push_back(written(*old++));
     if (old != members.end() && old->fence == change.fence) ++old;
-    if (change.row) all.push_back(stored(*change.row));
+    if (change.row) all.push_back(written(*change.row));
   }
-  all.insert(all.end(), old, members.end());
+  std::transform(old, members.end(), std::back_inserter(all),
+                 [](const ReadMember& member) { return written(member); });
   return all;
 }
 
@@ -100,7 +125,7 @@ sqlite::Done Table<engine::MemberRow>::prepare(sqlite::Database& database) {
 }
 
 sqlite::Done Table<engine::MemberRow>::write(std::int64_t place, const MemberChanges& changes) {
-  std::optional<std::vector<Member>> members(std::in_place);
+  std::optional<std::vector<ReadMember>> members(std::in_place);
   if (std::ssize(changes) < kTogether<engine::MemberRow>) {
     select_.bind(1, place);
     const auto found = select_.step();
@@ -113,7 +138,7 @@ sqlite::Done Table<engine::MemberRow>::write(std::int64_t place, const MemberCha
       return tl::unexpected(sqlite::Failure{SQLITE_CORRUPT, "a row of table claim_tasks"});
     }
   }
-  const std::vector<Member> all = merged(*members, changes);
+  const std::vector<WrittenMember> all = merged(*members, changes);
   if (all.empty()) {
     remove_.bind(1, place);
     return remove_.run();
@@ -141,7 +166,7 @@ std::optional<std::vector<engine::MemberRow>> Table<engine::MemberRow>::members_
   auto members = members_in(place, json);
   if (!members) return std::nullopt;
   std::vector<engine::MemberRow> rows;
-  for (Member& member : *members) {
+  for (ReadMember& member : *members) {
     rows.push_back({.claim = member.claim,
                     .fence = member.fence,
                     .task = std::move(member.task),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 
 namespace retsu::embedded {
 namespace {
@@ -13,6 +14,50 @@ std::uint32_t payload_bytes(const Latest<Row>& /*latest*/) {
 }
 std::uint32_t payload_bytes(const Latest<engine::TaskRow>& latest) {
   return latest.row() == nullptr ? 0 : static_cast<std::uint32_t>(latest.row()->payload.size());
+}
+
+// Rows that go and those that the table does not have yet come first, in turns: pages that are left
+// empty are written too, unless others use them in the same slice. Of the rest, many will have gone
+// when it is their turn: tasks that have ended are not kept for long.
+template <class Entry>
+void mix(std::vector<Entry>& order) {
+  constexpr std::size_t kRowsOfTurn = 64;
+  const auto is_gone = [](const Entry& entry) { return entry.latest->is_gone(); };
+  const auto is_new = [](const Entry& entry) { return entry.latest->is_new(); };
+  const auto come = std::ranges::stable_partition(order, is_gone).begin();
+  const auto rest = std::stable_partition(come, order.end(), is_new);
+  const auto gone_rows = static_cast<std::size_t>(come - order.begin());
+  const auto new_rows = static_cast<std::size_t>(rest - come);
+  const std::size_t turns = (gone_rows + new_rows) / kRowsOfTurn + 1;
+  std::vector<Entry> mixed;
+  mixed.reserve(order.size());
+  const auto take = [&](auto first, std::size_t rows, std::size_t turn) {
+    const auto place = [&](std::size_t of_turn) {
+      return first + std::ptrdiff_t(rows * of_turn / turns);
+    };
+    mixed.insert(mixed.end(), place(turn), place(turn + 1));
+  };
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    take(order.begin(), gone_rows, turn);
+    take(come, new_rows, turn);
+  }
+  mixed.insert(mixed.end(), rest, order.end());
+  order = std::move(mixed);
+}
+
+// Tasks were noted long ago, and are in no cache any more. What the next ones need is brought there
+// step by step, because each step says where the next one is.
+template <class Entry>
+void expect(const std::vector<Entry>& order, std::size_t next, std::size_t end) {
+  if constexpr (std::is_same_v<decltype(Entry::latest), Latest<engine::TaskRow>*>) {
+    if (next + 2 < end) prefetch(order[next + 2].latest);
+    if (next + 1 < end) prefetch(order[next + 1].latest->row());
+    const engine::TaskRow* row = next < end ? order[next].latest->row() : nullptr;
+    if (row == nullptr) return;
+    row->id.prefetch();
+    row->payload.prefetch();
+    prefetch(row->line.get());
+  }
 }
 
 }  // namespace
@@ -43,11 +88,9 @@ void Fold::set(engine::Line& line, const engine::LineRow& row, bool is_new) {
 
 void Fold::add(engine::Changes changes) {
   const AsStored note{[&]<class Row>(std::optional<Row>& before, std::optional<Row>& after) {
-    if constexpr (!kWhole<Row>) {
-      if (!before && !after) return;
-      const Key<Row> key = key_of(after ? *after : *before);
-      set<Row>(key, std::move(after), !before);
-    }
+    if (!before && !after) return;
+    const Key<Row> key = key_of(after ? *after : *before);
+    set<Row>(key, std::move(after), !before);
   }};
   for (engine::AnyChange& change : changes) {
     if (const auto* of_line = std::get_if<std::unique_ptr<engine::LineChange>>(&change)) {
@@ -67,6 +110,7 @@ void Fold::turn() {
     std::swap(rows.old, rows.young);
     left_ += rows.old.size() * kCost<Row>;
   });
+  std::get<Rows<StoredLine>>(rows_).young.begin(++generation_);
 }
 
 void Fold::sort() {
@@ -77,10 +121,7 @@ void Fold::sort() {
     old.in_order([&](const Place<Row>& place, Latest<Row>& latest) {
       order.push_back({place, &latest, payload_bytes(latest)});
     });
-    // What the table does not have yet comes first. Of the others, many will have gone when it is
-    // their turn: tasks that have ended are not kept for long.
-    std::ranges::stable_partition(order,
-                                  [](const Entry<Row>& entry) { return entry.latest->is_new(); });
+    mix(order);
   });
 }
 
@@ -112,6 +153,7 @@ sqlite::Done Fold::write() {
   for_each_kind([&]<class Row>() {
     auto& rows = std::get<Rows<Row>>(rows_);
     for (std::size_t i = rows.written; done && i < rows.chosen; ++i) {
+      expect(rows.order, i + 1, rows.chosen);
       const Entry<Row>& entry = rows.order[i];
       if (entry.dropped) continue;
       done = entry.latest->write(rows.table, entry.place);

@@ -19,6 +19,8 @@ namespace retsu::embedded {
 // While the chosen rows are being written, on any thread, others may be added.
 class Fold {
  public:
+  Fold() { std::get<Rows<StoredLine>>(rows_).young.begin(generation_); }
+
   sqlite::Done prepare(sqlite::Database& database);
 
   // The row is so now; none: it is gone. `is_new`: there was none before.
@@ -85,6 +87,7 @@ class Fold {
   enum class Sorted : std::uint8_t { kNone, kMost, kAll };
 
   OfEachKind<Rows> rows_;
+  std::uint32_t generation_ = 1;  // the young one
   std::size_t left_ = 0;
   Sorted sorted_ = Sorted::kNone;
 };

@@ -10,14 +10,28 @@ namespace {
 template <class Row>
 void pack_entry(Packer& out, const std::optional<Row>& before, const std::optional<Row>& after) {
   const Row& row = after ? *after : *before;
-  const bool differs = before && !kWhole<Row>;
-  const What what = !after ? What::kRemoved : differs ? What::kChanged : What::kCreated;
+  const What what = !after ? What::kRemoved : before ? What::kChanged : What::kCreated;
   out.number(Kind<Row>::kNumber * 4 + static_cast<unsigned>(what));
   const Key<Row> key = key_of(row);
   std::apply([&](const auto&... part) { (pack(out, part, part), ...); }, key);
   out.with_length([&] {
-    if (after && differs) pack_fields(out, *before, *after, kFixed);
-    if (after && !differs) pack_fields(out, blank<Row>(key), *after);
+    if (what == What::kChanged) pack_fields(out, *before, *after, kFixed);
+    if (what == What::kCreated) pack_fields(out, blank<Row>(key), *after);
+  });
+}
+
+// Whole, and without copies of the names: of many users, each claim changes another line.
+void pack_line(Packer& out, const engine::LineChange& first, const engine::LineChange& last) {
+  static const StoredLine kBlank;
+  const engine::Line& line = *first.line;
+  const bool is_gone = last.after == kBlank.row;
+  if (is_gone && first.before == kBlank.row) return;
+  const What what = is_gone ? What::kRemoved : What::kCreated;
+  out.number(Kind<StoredLine>::kNumber * 4 + static_cast<unsigned>(what));
+  out.bytes(line.queue->name);
+  out.bytes(line.user);
+  out.with_length([&] {
+    if (!is_gone) pack_fields(out, kBlank, StoredLine{{}, {}, last.after});
   });
 }
 
@@ -67,7 +81,9 @@ void pack_group(const engine::Changes& changes, Packer& out) {
     }
   }
   queues.for_each(write);
-  lines.for_each(write);
+  lines.for_each([&](const engine::LineChange& first, const engine::LineChange& last) {
+    pack_line(out, first, last);
+  });
   meta.for_each(write);
   const std::int64_t sum = sum_of(out.view());
   out.raw({reinterpret_cast<const char*>(&sum), sizeof sum});

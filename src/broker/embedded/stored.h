@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/check.h"
 #include "broker/embedded/pack.h"
 #include "engine/row_fields.h"
 
@@ -177,12 +178,9 @@ struct AsStored {
       return row.exists ? std::optional(StoredQueue{first.queue->name, row}) : std::nullopt;
     });
   }
-  void operator()(const engine::LineChange& first, const engine::LineChange& last) const {
-    const engine::Line& line = *first.line;
-    pair(first.before, last.after, [&](const engine::LineRow& row) {
-      return row != engine::LineRow{} ? std::optional(StoredLine{line.queue->name, line.user, row})
-                                      : std::nullopt;
-    });
+  // Lines are looked at as they are, by their objects.
+  void operator()(const engine::LineChange&, const engine::LineChange&) const {
+    RETSU_CHECK(false);
   }
   void operator()(const engine::MetaChange& first, const engine::MetaChange& last) const {
     pair(first.before, last.after, [](const engine::MetaRow& row) {

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bitset>
+#include <array>
 #include <forward_list>
 #include <iterator>
 #include <string>
@@ -44,10 +44,16 @@ std::vector<std::string> columns_of() {
   return names;
 }
 
-// The places of a statement to which something is bound. Most columns of most tasks are NULL, and
-// what was bound to nothing stays so.
+// What is bound to the places of a statement, and stays so: most columns of most tasks are as they
+// were in the row before, and to bind a value takes as long as to write it down.
 struct Bound {
-  std::bitset<64> places;
+  struct Value {
+    ValueKind kind = ValueKind::kNull;
+    std::int64_t number = 0;      // or the size of the bytes
+    const char* bytes = nullptr;  // where they are: the statement has no copy of them
+    bool operator==(const Value&) const = default;
+  };
+  std::array<Value, 64> values;
   std::string summed;  // memory for the values of a row, which is used again
 };
 
@@ -56,7 +62,7 @@ struct Bound {
 class Binder {
  public:
   Binder(sqlite::Statement& statement, Bound& bound)
-      : statement_(statement), bound_(bound.places), summed_(bound.summed) {
+      : statement_(statement), bound_(bound.values), summed_(bound.summed) {
     summed_.clear();
   }
 
@@ -72,7 +78,7 @@ class Binder {
       } else if constexpr (kByFields<Pointed>) {
         static const std::size_t columns = columns_of<Pointed>().size();
         values_.nulls(columns);
-        for (std::size_t i = 0; i < columns; ++i) unbind();
+        for (std::size_t i = 0; i < columns; ++i) bind_null();
       } else {
         null();
       }
@@ -93,7 +99,7 @@ class Binder {
       pack(out, T{}, value);
       const std::string& packed = kept_.emplace_front(out.view());
       values_.bytes(packed);
-      statement_.bind_blob(next(), packed);
+      statement_.bind_blob(++place_, packed);  // each time, so nobody need know of it
     } else if constexpr (kByFields<T>) {
       for_each_field<T>([&](const auto& field) { add(value.*field.member); });
     } else {
@@ -103,45 +109,52 @@ class Binder {
     }
   }
 
-  void add_sum() { statement_.bind(next(), sum_of(summed_)); }
+  void add_sum() { bind(sum_of(summed_)); }
   // None: a row that is there keeps the one that it has.
   void add_payload(const Json& payload) {
     const std::string_view bytes = payload.view();
     if (bytes.empty()) {
-      unbind();
-      unbind();
+      bind_null();
+      bind_null();
     } else {
-      statement_.bind(next(), bytes);
-      statement_.bind(next(), sum_of(bytes));
+      bind(bytes);
+      bind(sum_of(bytes));
     }
   }
 
  private:
   void null() {
     values_.null();
-    unbind();
+    bind_null();
   }
   void integer(std::int64_t value) {
     values_.integer(value);
-    statement_.bind(next(), value);
+    bind(value);
   }
   void text(std::string_view value) {
     values_.bytes(value);
-    statement_.bind(next(), value);
+    bind(value);
   }
-  int next() {
-    bound_.set(static_cast<std::size_t>(place_));
-    return ++place_;
+  void bind(std::int64_t value) {
+    if (is_news({ValueKind::kInteger, value})) statement_.bind(place_, value);
   }
-  void unbind() {
-    const auto place = static_cast<std::size_t>(place_++);
-    if (!bound_.test(place)) return;
-    bound_.reset(place);
-    statement_.bind_null(place_);
+  void bind(std::string_view value) {
+    const auto size = static_cast<std::int64_t>(value.size());
+    if (is_news({ValueKind::kBytes, size, value.data()})) statement_.bind(place_, value);
+  }
+  void bind_null() {
+    if (is_news({})) statement_.bind_null(place_);
+  }
+  // For the next place.
+  bool is_news(const Bound::Value& value) {
+    Bound::Value& bound = bound_.at(static_cast<std::size_t>(place_++));
+    if (bound == value) return false;
+    bound = value;
+    return true;
   }
 
   sqlite::Statement& statement_;
-  std::bitset<64>& bound_;
+  std::array<Bound::Value, 64>& bound_;
   std::string& summed_;
   ValueWriter values_{summed_};
   int place_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/container/deque.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
@@ -46,41 +47,71 @@ class YoungRows {
   boost::unordered_flat_map<Key<Row>, Latest<Row>, KeyHash> rows_;
 };
 
-// A line that is noted here lives, so one user's has one object.
+// A line that is noted here lives, so one user's has one object, and that says where its note is.
+// Where 100,000 users wait, it is in a cache when it has just been served; nothing else would be.
 template <>
 class YoungRows<StoredLine, false> {
  public:
+  // Nothing is noted, and no line says so: they say it of the generation that they were noted in.
+  void begin(std::uint32_t generation) { generation_ = generation; }
+
   Latest<StoredLine>& operator[](engine::Line* line) {
-    std::unique_ptr<Noted>& noted = rows_[line];
-    if (!noted) noted = std::make_unique<Noted>(Noted{line, {}});
-    return noted->latest;
+    if (Noted* noted = note_of(*line)) return noted->latest;
+    std::size_t place = rows_.size();
+    if (unused_.empty()) {
+      rows_.emplace_back();
+    } else {
+      place = unused_.back();
+      unused_.pop_back();
+    }
+    rows_[place].line = line;
+    line->noted = {generation_, static_cast<std::uint32_t>(place)};
+    return rows_[place].latest;
   }
   [[nodiscard]] const Latest<StoredLine>* find(engine::Line* line) const {
-    const auto found = rows_.find(line);
-    return found == rows_.end() ? nullptr : &found->second->latest;
+    const Noted* noted = note_of(*line);
+    return noted == nullptr ? nullptr : &noted->latest;
   }
-  void erase(engine::Line* line) { rows_.erase(line); }
-  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  void erase(engine::Line* line) {
+    unused_.push_back(line->noted.place);
+    line->noted = {};
+    rows_[unused_.back()] = {};
+  }
+  [[nodiscard]] std::size_t size() const { return rows_.size() - unused_.size(); }
 
   template <class Visit>
   void in_order(Visit visit) {
     std::vector<Noted*> order;
-    order.reserve(rows_.size());
-    for (auto& row : rows_) order.push_back(row.second.get());
+    order.reserve(size());
+    for (Noted& noted : rows_) {
+      if (noted.line) order.push_back(&noted);
+    }
     const auto key = [](const Noted* noted) {
       return std::pair(noted->line->queue->name.view(), noted->line->user.view());
     };
     std::ranges::sort(order, {}, key);
     for (Noted* noted : order) visit(noted->line.get(), noted->latest);
   }
-  void clear() { rows_ = {}; }
+  void clear() { *this = {}; }
 
  private:
   struct Noted {
-    boost::intrusive_ptr<engine::Line> line;
+    boost::intrusive_ptr<engine::Line> line;  // none: the place is not used
     Latest<StoredLine> latest;
   };
-  boost::unordered_flat_map<engine::Line*, std::unique_ptr<Noted>> rows_;
+  using Blocks = boost::container::deque_options_t<boost::container::block_size<256>>;
+
+  [[nodiscard]] const Noted* note_of(const engine::Line& line) const {
+    const auto& [generation, place] = line.noted;
+    return generation == generation_ && place < rows_.size() ? &rows_[place] : nullptr;
+  }
+  Noted* note_of(const engine::Line& line) {
+    return const_cast<Noted*>(std::as_const(*this).note_of(line));
+  }
+
+  std::uint32_t generation_ = 0;
+  boost::container::deque<Noted, void, Blocks> rows_;  // which stay where they are
+  std::vector<std::uint32_t> unused_;                  // places
 };
 
 // Rows by number come, change and go together with those next to them: pages of them are found once
