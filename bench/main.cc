@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/sqlite.h"
 #include "bench.h"
 
 namespace retsu::bench {
@@ -69,6 +70,7 @@ int usage() {
 
 int main(int argc, char** argv) {
   using namespace retsu::bench;
+  retsu::sqlite::count_no_memory();  // as the program does that users run
   Options options;
   std::vector<const Suite*> chosen;
   for (int i = 1; i < argc; ++i) {

@@ -20,6 +20,8 @@ Failure failure_of(sqlite3* handle, int code) {
 
 }  // namespace
 
+void count_no_memory() { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
 Outcome<bool> Statement::step() {
   const int code = sqlite3_step(handle_.get());
   if (code == SQLITE_ROW) return true;

@@ -28,6 +28,10 @@ template <class T>
 using Outcome = tl::expected<T, Failure>;
 using Done = Outcome<void>;
 
+// For main, before anything else: SQLite counts the bytes of all memory that it takes otherwise,
+// under a lock, for functions that nobody calls here. A library leaves that to its program.
+void count_no_memory();
+
 // A prepared statement: bind from 1, step until there is no more row, reset. May not outlive its
 // database. One thread at a time.
 class Statement {

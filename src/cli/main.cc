@@ -1,5 +1,6 @@
 #include <fcntl.h>
 
+#include "base/sqlite.h"
 #include "cli/program.h"
 
 namespace {
@@ -15,5 +16,6 @@ void fill_standard_streams() {
 
 int main(int argc, char** argv) {
   fill_standard_streams();
+  retsu::sqlite::count_no_memory();
   return retsu::cli::run(argc, argv);
 }

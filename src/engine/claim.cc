@@ -21,6 +21,7 @@ void expect_turns(const Ring& ring) {
   const auto has_next = [&] { return next != ring.end() && ++next != ring.end(); };
   if (!has_next()) return;
   const TaskNode& task = *(*next)->ready.begin();
+  (*next)->ready.expect_removal();
   task.row.id.prefetch();
   task.row.payload.prefetch();
   if (!has_next()) return;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "engine/rows.h"
 
 // Rows in memory, with what is derived from them: orders, counts, sums. Only Tables changes any of
@@ -76,8 +77,11 @@ class TaskOrder : private TaskSet {
   using TaskSet::end;
 
   void add(TaskNode& task) {
-    const bool is_last = empty() || Earlier()(*rbegin(), task);  // as most are
-    insert(is_last || last_ == nullptr ? end() : std::next(iterator_to(*last_)), task);
+    if (empty() || Earlier()(*rbegin(), task)) {  // as most are
+      push_back(task);
+    } else {
+      insert(last_ == nullptr ? end() : std::next(iterator_to(*last_)), task);
+    }
     last_ = &task;
   }
   void remove(TaskNode& task) {
@@ -88,6 +92,8 @@ class TaskOrder : private TaskSet {
     TaskSet::clear();
     last_ = nullptr;
   }
+  // The first, which is in a cache, will be removed soon: that takes its neighbour too.
+  void expect_removal() const { prefetch(node_traits::get_parent(begin().pointed_node())); }
 
  private:
   TaskNode* last_ = nullptr;  // that was added

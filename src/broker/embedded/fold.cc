@@ -173,6 +173,7 @@ void Fold::commit(const std::function<void(const engine::TaskRow&)>& visit) {
     if (kWhole<Row> && sorted_ != Sorted::kAll) return;
     // Now, and not all at once when the last is written: nobody shall wait for that.
     for (; rows.written < rows.chosen; ++rows.written) {
+      expect(rows.order, rows.written + 1, rows.chosen);
       *rows.order[rows.written].latest = Latest<Row>();
     }
     if (rows.written < rows.order.size()) return;
