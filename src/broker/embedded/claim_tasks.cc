@@ -154,11 +154,11 @@ sqlite::Done Table<engine::MemberRow>::write(std::int64_t place, const MemberCha
 
 // The row that was selected. What has changed on the disk is not to be given a new sum.
 bool Table<engine::MemberRow>::fits_its_sum(std::int64_t place) const {
-  std::string summed;
+  ByteBuffer summed;
   ValueWriter values(summed);
   values.integer(place);
   values.bytes(select_.text(0));
-  return select_.is_null(1) || select_.integer(1) == sum_of(summed);
+  return select_.is_null(1) || select_.integer(1) == sum_of(summed.view());
 }
 
 std::optional<std::vector<engine::MemberRow>> Table<engine::MemberRow>::members_of(

@@ -10,7 +10,7 @@ constexpr std::size_t kSliceRows = 400;       // when there is time: about 2 ms
 constexpr std::size_t kHurriedRows = 8'000;   // when somebody waits: few groups meet a slice
 constexpr std::size_t kSliceBytes = 2 << 20;  // of payloads: a slice takes that much of the disk
 constexpr std::size_t kSlicesOfGeneration = 256;  // about: each costs a transaction
-constexpr std::size_t kMostBehind = 2;            // of a generation's parts: then it is waited for
+constexpr std::size_t kFewestSlices = 16;         // of one, too
 
 constexpr int kMostLogs = 8;  // times a long log: then readers wait until it is carried over
 
@@ -74,14 +74,18 @@ void Folding::begin_slice(bool hurry) {
   }
   if (!hurry && unfolded_bytes_ < generation_bytes_ / kSlicesOfGeneration) return;
   // The old generation is written when the young one is as large as that was, or a little sooner.
-  const std::size_t bytes = std::exchange(unfolded_bytes_, 0);
+  // In parts, since the log has all of a slice at once, but it is never a generation behind.
+  const std::size_t bytes =
+      std::max(std::min(unfolded_bytes_, generation_bytes_ / kFewestSlices),
+               unfolded_bytes_ - std::min(unfolded_bytes_, generation_bytes_));
+  unfolded_bytes_ -= bytes;
   const std::size_t due = turned_rows_ * (bytes + bytes / 4) / generation_bytes_ + 1;
   const std::size_t rows = hurry ? std::max(due, kHurriedRows) : due;
   const std::size_t left = fold_.left();
   fold_.choose(rows, std::max(2 * bytes, kSliceBytes));
   // Those whose payloads were too large for one slice come with the next, which is due the sooner.
   const std::size_t chosen = left - fold_.left();
-  if (chosen < std::min(due, left)) unfolded_bytes_ = bytes - bytes * chosen / due;
+  if (chosen < std::min(due, left)) unfolded_bytes_ += bytes - bytes * chosen / due;
   is_writing_ = true;
   is_last_ = fold_.left() == 0;
   background_.start([this] { written_ = write(); });
@@ -89,7 +93,7 @@ void Folding::begin_slice(bool hurry) {
 
 std::optional<sqlite::Done> Folding::end_slice(const Visit& visit, bool wait) {
   if (!is_writing_) return std::nullopt;
-  if (wait || unfolded_bytes_ > generation_bytes_ / kMostBehind) background_.wait();
+  if (wait || unfolded_bytes_ > generation_bytes_) background_.wait();
   if (background_.is_busy()) return std::nullopt;
   is_writing_ = false;
   return end(std::exchange(written_, {}), visit);

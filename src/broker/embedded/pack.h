@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/byte_buffer.h"
 #include "base/json.h"
 #include "engine/engine.h"
 #include "engine/row_fields.h"
@@ -23,40 +24,36 @@ namespace retsu::embedded {
 class Packer {
  public:
   void number(std::uint64_t value) {
-    char* const to = room(kNumberBytes);
+    char* const to = bytes_.room(kNumberBytes);
     *to = static_cast<char>(value);
-    size_ += value < 0x80 ? 1 : put(value, to);
+    bytes_.wrote(value < 0x80 ? 1 : put(value, to));
   }
   void bytes(std::string_view value) {
     number(value.size());
     raw(value);
   }
-  void raw(std::string_view value) {
-    if (value.empty()) return;
-    std::memcpy(room(value.size()), value.data(), value.size());
-    size_ += value.size();
-  }
+  void raw(std::string_view value) { bytes_.append(value); }
   // What `write` writes, with its length before it. That takes one byte, nearly always.
   template <class Write>
   void with_length(const Write& write) {
-    const std::size_t start = size_;
-    room(1);
-    ++size_;
+    const std::size_t start = bytes_.size();
+    bytes_.room(1);
+    bytes_.wrote(1);
     write();
-    const std::size_t length = size_ - start - 1;
+    const std::size_t length = bytes_.size() - start - 1;
     char number[kNumberBytes];
     const std::size_t taken = put(length, number);
-    char* const place = room(taken - 1) - length - 1;
+    char* const place = bytes_.room(taken - 1) - length - 1;
     if (taken > 1) std::memmove(place + taken, place + 1, length);
     std::memcpy(place, number, taken);
-    size_ += taken - 1;
+    bytes_.wrote(taken - 1);
   }
 
-  [[nodiscard]] std::string_view view() const { return {bytes_.get(), size_}; }
+  [[nodiscard]] std::string_view view() const { return bytes_.view(); }
   // The memory stays, if it is as much as most need.
   void clear() {
-    size_ = 0;
-    if (capacity_ > kKeptBytes) *this = Packer();
+    if (bytes_.capacity() > kKeptBytes) bytes_ = ByteBuffer();
+    bytes_.clear();
   }
 
  private:
@@ -69,21 +66,8 @@ class Packer {
     to[size++] = static_cast<char>(value);
     return size;
   }
-  // Where so many bytes may be written.
-  char* room(std::size_t bytes) {
-    if (capacity_ - size_ < bytes) grow(bytes);
-    return bytes_.get() + size_;
-  }
-  void grow(std::size_t bytes) {
-    capacity_ = std::max<std::size_t>({2 * capacity_, size_ + bytes, 64});
-    auto grown = std::make_unique_for_overwrite<char[]>(capacity_);
-    if (size_ > 0) std::memcpy(grown.get(), bytes_.get(), size_);
-    bytes_ = std::move(grown);
-  }
 
-  std::unique_ptr<char[]> bytes_;
-  std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
+  ByteBuffer bytes_;
 };
 
 // Reads what a Packer wrote. After damage everything is 0 or empty, and failed() says so.

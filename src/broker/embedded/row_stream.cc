@@ -44,7 +44,7 @@ std::optional<std::string_view> RowStream::next() {
   }
   std::size_t size = 0;
   std::memcpy(&size, batch_.rows.data() + place_, sizeof size);
-  const auto row = std::string_view(batch_.rows).substr(place_ + sizeof size, size);
+  const auto row = batch_.rows.view().substr(place_ + sizeof size, size);
   place_ += sizeof size + size;
   return row;
 }
@@ -57,7 +57,8 @@ RowStream::Batch RowStream::read() {
     batch.last = !more || !*more;
     if (batch.last) break;
     const std::size_t start = batch.rows.size();
-    batch.rows.append(sizeof start, '\0');
+    batch.rows.room(sizeof start);
+    batch.rows.wrote(sizeof start);
     ValueWriter out(batch.rows);
     for (int column = 0; column < columns_; ++column) {
       switch (statement_.type(column)) {

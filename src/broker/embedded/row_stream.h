@@ -5,10 +5,10 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <thread>
 
+#include "base/byte_buffer.h"
 #include "base/sqlite.h"
 
 namespace retsu::embedded {
@@ -28,7 +28,7 @@ class RowStream {
 
  private:
   struct Batch {
-    std::string rows;  // each after its length
+    ByteBuffer rows;  // each after its length
     bool last = false;
     sqlite::Done done;
   };

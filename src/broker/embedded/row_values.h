@@ -7,8 +7,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
+
+#include "base/byte_buffer.h"
 
 namespace retsu::embedded {
 
@@ -20,12 +21,13 @@ enum class ValueKind : char { kNull, kInteger, kBytes };
 
 class ValueWriter {
  public:
-  explicit ValueWriter(std::string& to) : to_(to) {}
+  explicit ValueWriter(ByteBuffer& to) : to_(to) {}
 
   void null() { nulls(1); }
   void nulls(std::size_t values) {
     static_assert(static_cast<int>(ValueKind::kNull) == 0);
-    to_.append(values * kNumberBytes, '\0');
+    std::memset(to_.room(values * kNumberBytes), 0, values * kNumberBytes);
+    to_.wrote(values * kNumberBytes);
   }
   void integer(std::int64_t value) { add(ValueKind::kInteger, value); }
   void bytes(std::string_view value) {
@@ -37,13 +39,13 @@ class ValueWriter {
   static constexpr std::size_t kNumberBytes = 1 + sizeof(std::int64_t);
 
   void add(ValueKind kind, std::int64_t number) {
-    char bytes[kNumberBytes];
-    bytes[0] = static_cast<char>(kind);
-    std::memcpy(bytes + 1, &number, sizeof number);
-    to_.append(bytes, sizeof bytes);
+    char* const to = to_.room(kNumberBytes);
+    *to = static_cast<char>(kind);
+    std::memcpy(to + 1, &number, sizeof number);
+    to_.wrote(kNumberBytes);
   }
 
-  std::string& to_;
+  ByteBuffer& to_;
 };
 
 // One after the other what a ValueWriter wrote.

@@ -54,7 +54,7 @@ struct Bound {
     bool operator==(const Value&) const = default;
   };
   std::array<Value, 64> values;
-  std::string summed;  // memory for the values of a row, which is used again
+  ByteBuffer summed;  // the values of a row; its memory is used again
 };
 
 // Binds values one after the other, and then their sum. Keeps what must live until the statement
@@ -109,7 +109,7 @@ class Binder {
     }
   }
 
-  void add_sum() { bind(sum_of(summed_)); }
+  void add_sum() { bind(sum_of(summed_.view())); }
   // None: a row that is there keeps the one that it has.
   void add_payload(const Json& payload) {
     const std::string_view bytes = payload.view();
@@ -155,7 +155,7 @@ class Binder {
 
   sqlite::Statement& statement_;
   std::array<Bound::Value, 64>& bound_;
-  std::string& summed_;
+  ByteBuffer& summed_;
   ValueWriter values_{summed_};
   int place_ = 0;
   std::forward_list<std::string> kept_;
